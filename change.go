@@ -1,0 +1,96 @@
+package mooring
+
+import "time"
+
+// A Change is one unit that a store commits whole or not at all. Several changes may share a transaction; each one's
+// outcome is its own and stands in its Err after the commit.
+type Change interface{ Outcome() error }
+
+// Begin starts a turn: the session where it is new, its aliases, the running turn with the messages that the request
+// brought, and the claim of an upstream where there is no pin.
+type Begin struct {
+	Session  Session // whole where New; else Tenant, ID, and what the turn changes (Client, Project, Upstream, Models)
+	New      bool
+	Aliases  []Alias // to be added. For a new session the first one decides a race
+	Turn     Turn
+	Messages []Message // new ones, in order
+	Chain    []ChainEntry
+	Claim    *Pin           // nil where the session has its pin
+	Remote   *RemoteSession // nil where the upstream keeps no state or the id is known
+	Mint     string         // the remote id to take instead where another session has the wanted one there
+
+	// After the commit:
+	Won      *Pin   // the claim that holds: this one, or the one of a turn that was faster
+	RemoteID string // the remote id that holds
+	Err      error  // CodeSessionTaken: nothing was written, another session has the first alias. CodeSessionGone: no such session any more
+}
+
+// Outcome gives Err.
+func (c *Begin) Outcome() error { return c.Err }
+
+// Bind makes a claim a pin, or moves a pin; it is committed before the response header goes out.
+type Bind struct {
+	Pin    Pin
+	Remote *RemoteSession // set where the upstream answered with another session id than it was sent
+	Err    error
+}
+
+// Outcome gives Err.
+func (c *Bind) Outcome() error { return c.Err }
+
+// End is a turn's one final state with its answer. Where the turn or its session is gone nothing is written.
+type End struct {
+	Turn      Turn     // Tenant, ID, Session and everything that the end decides
+	Answer    *Message // nil where nothing arrived
+	Chain     []ChainEntry
+	Bind      *Pin           // a binding that shares the commit
+	Remote    *RemoteSession // as in Bind
+	DropClaim bool           // the claim of this turn is given up
+	Err       error
+}
+
+// Outcome gives Err.
+func (c *End) Outcome() error { return c.Err }
+
+// Retire ends the turns that a dead process left running: they become Interrupted, their claims are dropped.
+type Retire struct {
+	Replica string // of the living process; its turns are left alone
+	At      time.Time
+
+	Turns int // how many there were
+	Err   error
+}
+
+// Outcome gives Err.
+func (c *Retire) Outcome() error { return c.Err }
+
+// Delete removes a session for good: messages, contents without other owner, aliases, pins, index rows. Children are detached.
+type Delete struct {
+	Tenant  Tenant
+	Session SessionID
+	Err     error // CodeSessionNotFound where the tenant has none such
+}
+
+// Outcome gives Err.
+func (c *Delete) Outcome() error { return c.Err }
+
+// Prune removes whole trees of sessions whose root and descendants have been idle since Before, at most Limit roots.
+type Prune struct {
+	Before time.Time
+	Limit  int
+
+	Removed int
+	Err     error
+}
+
+// Outcome gives Err.
+func (c *Prune) Outcome() error { return c.Err }
+
+// PinsUsed notes when pins were last used, so that idle ones can expire; it is written behind the turns.
+type PinsUsed struct {
+	Pins []Pin
+	Err  error
+}
+
+// Outcome gives Err.
+func (c *PinsUsed) Outcome() error { return c.Err }

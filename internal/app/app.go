@@ -1,0 +1,203 @@
+// Package app is the only room that sees all others: it builds them from the configuration, starts, reloads and stops
+// them. What would be an import between rooms of one floor goes through func fields that it sets.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"mooring"
+	"mooring/internal/config"
+	"mooring/internal/forward"
+	"mooring/internal/identify"
+	"mooring/internal/price"
+	"mooring/internal/record"
+	"mooring/internal/relay"
+	"mooring/internal/route"
+	"mooring/internal/serve"
+	"mooring/internal/telemetry"
+	"mooring/internal/turn"
+	"mooring/internal/upstream"
+	"mooring/internal/wire"
+)
+
+// Options is what an App is given besides its configuration.
+type Options struct {
+	Log     *slog.Logger
+	Version string
+}
+
+// App is the running program.
+type App struct {
+	opts    Options
+	cfg     atomic.Pointer[config.Config]
+	prices  atomic.Pointer[price.Table]
+	metrics *telemetry.Metrics
+	ids     *ids
+
+	store  Store
+	secret []byte
+
+	fleet  *upstream.Fleet
+	record *record.Writer
+	route  *route.Picker
+	ident  *identify.Engine
+	relay  *relay.API
+	server *serve.Server
+	addr   string
+	stop   []func() // in the order of starting; called backwards
+}
+
+// New checks what can be checked before anything is opened: the upstreams' addresses.
+func New(cfg config.Config, o Options) (*App, error) {
+	a := &App{opts: o, metrics: telemetry.NewMetrics(), ids: newIDs(time.Now)}
+	a.cfg.Store(&cfg)
+	all, err := upstreams(cfg)
+	if err != nil {
+		return nil, err
+	}
+	a.fleet = upstream.NewFleet(all)
+	a.setPrices(cfg)
+	return a, nil
+}
+
+// recoverTimeout bounds the work on what a dead process left behind.
+const recoverTimeout = 30 * time.Second
+
+// Start opens the store, takes up what a dead process left behind and accepts requests. After an error nothing runs.
+func (a *App) Start(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			a.unwind()
+		}
+	}()
+	cfg := a.cfg.Load()
+	if err := a.open(ctx, cfg); err != nil {
+		return err
+	}
+	a.build(cfg)
+	recovery, cancel := context.WithTimeout(ctx, recoverTimeout)
+	defer cancel()
+	retire := &mooring.Retire{Replica: a.ids.replica, At: time.Now()}
+	if err := a.record.Commit(recovery, retire); err != nil {
+		return fmt.Errorf("store: take up the turns that were left running: %w", err)
+	}
+	if retire.Turns > 0 {
+		a.opts.Log.LogAttrs(ctx, slog.LevelWarn, "turns left running by a dead process are interrupted", slog.Int("turns", retire.Turns))
+	}
+	return a.listen(ctx, cfg)
+}
+
+func (a *App) open(ctx context.Context, cfg *config.Config) error {
+	secret, err := secretOf(cfg)
+	if err != nil {
+		return err
+	}
+	a.secret = secret
+	store, err := OpenStore(ctx, *cfg, secret)
+	if err != nil {
+		return err
+	}
+	a.store = store
+	a.onStop(func() { a.logged("close store", store.Close()) })
+	return nil
+}
+
+// build makes the rooms that need the store.
+func (a *App) build(cfg *config.Config) {
+	a.record = record.New(record.Options{Store: timedStore{a.store, a.metrics}, Log: a.opts.Log, Now: time.Now, Retention: cfg.Sessions.Retention})
+	a.record.Start()
+	a.onStop(a.record.Close)
+	a.fleet.Start()
+	a.onStop(a.fleet.Close)
+	a.route = route.New(route.Options{
+		Store: a.store, Log: a.record, Logger: a.opts.Log, Now: time.Now, Policy: route.Policy(cfg.Routing.Policy), PinIdle: cfg.Routing.PinIdle,
+	})
+	a.route.Start()
+	a.onStop(a.route.Close)
+	a.ident = identify.New(identify.Options{
+		Store: a.store, Secret: a.secret, NewSession: a.ids.session, NewKey: newKey, Headers: cfg.Sessions.Headers, MemoryBytes: int64(cfg.Sessions.Memory),
+	})
+	a.server = serve.New(serve.Options{
+		Log: a.opts.Log, Now: time.Now, HeaderTimeout: cfg.Limits.HeaderTimeout, SessionHeaders: a.ident.HeaderNames, Spent: a.store.KeyUse,
+		Answered: a.metrics.Answered,
+	})
+	a.relay = relay.New(relay.Options{Gate: a.server, Runner: a.runner(), Log: a.opts.Log})
+	a.setRules(cfg)
+}
+
+func (a *App) runner() *turn.Runner {
+	return &turn.Runner{
+		Identify: a.ident, Fleet: a.fleet, Route: a.route, Record: a.record,
+		Forward: &forward.Engine{Limits: func() forward.Limits { return answerLimits(a.cfg.Load()) }, Now: time.Now},
+		Rules:   func() turn.Rules { return turnRules(a.cfg.Load()) },
+		Price:   func(model string, u mooring.Usage) *float64 { return a.prices.Load().Cost(model, u) },
+		Observe: a.count, Replica: a.ids.replica, Now: time.Now, NewTurn: a.ids.turn, NewID: a.ids.message, NewKey: newKey, Log: a.opts.Log,
+	}
+}
+
+func (a *App) listen(ctx context.Context, cfg *config.Config) error {
+	addr, err := a.server.Listen(ctx, cfg.Listen)
+	if err != nil {
+		return &config.Error{Key: "listen", Msg: err.Error()}
+	}
+	a.addr = addr.String()
+	a.onStop(func() { a.logged("close listener", a.server.Close()) })
+	a.server.Start(a.handler(cfg))
+	return nil
+}
+
+// Addr gives the address that is listened on.
+func (a *App) Addr() string { return a.addr }
+
+// Reload takes over what can change while the program runs; the rest is named in the log and waits for a restart.
+func (a *App) Reload(cfg config.Config) error {
+	all, err := upstreams(cfg)
+	if err != nil {
+		return err
+	}
+	for _, key := range fixed(*a.cfg.Load(), cfg) {
+		a.opts.Log.LogAttrs(context.Background(), slog.LevelWarn, "a restart is needed for this key to change", slog.String("config_key", key))
+	}
+	a.fleet.Replace(all)
+	a.cfg.Store(&cfg)
+	a.setPrices(cfg)
+	a.setRules(&cfg)
+	a.route.Set(route.Policy(cfg.Routing.Policy), cfg.Routing.PinIdle)
+	return nil
+}
+
+func (a *App) setRules(cfg *config.Config) {
+	minimal := cfg.Sessions.ResponseHeaders == config.HeadersMinimal
+	a.server.SetRules(serve.Rules{Hosts: cfg.Hosts, Origins: cfg.CORS.Origins, Keys: clientKeys(cfg), BodyLimit: int64(cfg.Limits.Body), Minimal: minimal})
+	a.relay.Set(relay.Rules{Wire: wire.Limits{JSONDepth: cfg.Limits.JSONDepth}, Minimal: minimal})
+}
+
+// Stop drains: what runs goes on to its end, or to the context's; then everything is closed and waited for.
+func (a *App) Stop(ctx context.Context) error {
+	err := a.server.Shutdown(ctx)
+	a.unwind()
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+func (a *App) onStop(f func()) { a.stop = append(a.stop, f) }
+
+func (a *App) unwind() {
+	for i := len(a.stop) - 1; i >= 0; i-- {
+		a.stop[i]()
+	}
+	a.stop = nil
+}
+
+func (a *App) logged(what string, err error) {
+	if err != nil {
+		a.opts.Log.LogAttrs(context.Background(), slog.LevelWarn, what, slog.Any("err", err))
+	}
+}

@@ -1,0 +1,109 @@
+package app
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"net/http"
+	"time"
+
+	"mooring"
+	"mooring/internal/admin"
+	"mooring/internal/config"
+	"mooring/internal/serve"
+	"mooring/internal/telemetry"
+	"mooring/internal/upstream"
+	"mooring/internal/web"
+	"mooring/internal/workspace"
+)
+
+// handler mounts all routes behind the rules that hold for every request.
+func (a *App) handler(cfg *config.Config) http.Handler {
+	mux := &serve.Mux{}
+	a.relay.Mount(mux)
+	workspace.New(workspace.Options{
+		Store: a.store, Caller: a.server.Caller, CursorKey: subkey(a.secret, "cursors"), OperatorReads: func() bool { return a.cfg.Load().Sessions.OperatorReads }, Log: a.opts.Log,
+	}).Mount(mux)
+	workspace.NewPages(workspace.PagesOptions{
+		Caller: a.server.Caller, Version: a.opts.Version, Store: storeKind(cfg), Keys: func() bool { return !a.cfg.Load().Open() }, Upstreams: a.pageUpstreams, Log: a.opts.Log,
+	}).Mount(mux)
+	admin.New(admin.Options{Caller: a.server.Caller, Ready: a.ready, Upstreams: a.upstreamViews, Metrics: a.metrics.Handler(), Log: a.opts.Log}).Mount(mux)
+	return a.server.Wrap(mux)
+}
+
+// subkey derives a key for one purpose, so that none is used for two.
+func subkey(secret []byte, purpose string) []byte {
+	h := hmac.New(sha256.New, secret)
+	_, _ = h.Write([]byte("mooring " + purpose))
+	return h.Sum(nil)
+}
+
+func storeKind(cfg *config.Config) string {
+	if cfg.Store.Postgres() {
+		return "PostgreSQL"
+	}
+	return "SQLite"
+}
+
+// readyTimeout is short: who asks wants to know now.
+const readyTimeout = 2 * time.Second
+
+// ready says why the program should get no requests now, if it should not.
+func (a *App) ready(ctx context.Context) error {
+	select {
+	case <-a.server.Draining():
+		return mooring.Errorf(mooring.CodeShuttingDown, "the server is shutting down")
+	default:
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	return a.store.Ping(ctx)
+}
+
+func healthOf(u *upstream.Upstream) web.Health {
+	all, _ := u.Requests()
+	switch {
+	case !u.Up(time.Now()):
+		return web.Ailing
+	case all == 0 && u.Health == "" && u.Builtin == nil:
+		return web.Unasked
+	}
+	return web.Healthy
+}
+
+func (a *App) pageUpstreams() []web.Upstream {
+	var out []web.Upstream
+	for _, u := range a.fleet.All() {
+		out = append(out, web.Upstream{Name: string(u.Name), Protocol: string(u.Speaks), Health: healthOf(u), Models: u.Models})
+	}
+	return out
+}
+
+func (a *App) upstreamViews() []admin.UpstreamView {
+	var out []admin.UpstreamView
+	for _, u := range a.fleet.All() {
+		all, failed := u.Requests()
+		out = append(out, admin.UpstreamView{
+			Name: u.Name, Health: string(healthOf(u)), Models: u.Models, Protocol: string(u.Speaks), URL: u.URL, InFlight: u.InFlight(), Requests: all,
+			Failures: failed,
+		})
+	}
+	return out
+}
+
+// count feeds the metrics with a turn that ended.
+func (a *App) count(t *mooring.Turn) {
+	end := telemetry.TurnEnd{Protocol: string(t.Protocol), State: string(t.State), Upstream: string(t.Upstream), Duration: t.EndedAt.Sub(t.StartedAt)}
+	if !t.FirstAt.IsZero() {
+		end.FirstByte = t.FirstAt.Sub(t.StartedAt)
+	}
+	a.metrics.TurnEnded(end)
+	for i := range t.Attempts {
+		at := &t.Attempts[i]
+		a.metrics.UpstreamAnswered(telemetry.UpstreamAnswer{Upstream: string(at.Upstream), Outcome: string(at.State)})
+		a.metrics.TokensUsed(telemetry.TokenUse{
+			Upstream: string(at.Upstream), Input: at.Usage.Input.N, Output: at.Usage.Output.N, CacheRead: at.Usage.CacheRead.N,
+			CacheWrite: at.Usage.CacheWrite5m.N + at.Usage.CacheWrite1h.N,
+		})
+	}
+}

@@ -1,0 +1,129 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"mooring"
+	"mooring/internal/config"
+	"mooring/internal/store/postgres"
+	sqlstore "mooring/internal/store/sql"
+	"mooring/internal/store/sqlite"
+	"mooring/internal/telemetry"
+)
+
+// Store is the turn log as all rooms together need it.
+type Store = *sqlstore.Store
+
+// OpenStore opens the configured store and brings its schema up to date.
+func OpenStore(ctx context.Context, cfg config.Config, secret []byte) (Store, error) {
+	var store Store
+	var err error
+	if cfg.Store.Postgres() {
+		store, err = postgres.Open(ctx, postgres.Options{DSN: cfg.Store.Reveal(), BlobKey: secret})
+	} else {
+		store, err = sqlite.Open(ctx, sqlite.Options{Path: cfg.Store.File(), Durability: sqlite.Durability(cfg.Durability), BlobKey: secret})
+	}
+	if err != nil {
+		return nil, &config.Error{Key: "store", Msg: fmt.Sprintf("cannot open %s: %v", cfg.Store, err)}
+	}
+	return store, nil
+}
+
+// secretBytes is the size of a secret that is made here.
+const secretBytes = 32
+
+// secretOf gives the configured secret, or the one kept beside an SQLite store, which is made once.
+func secretOf(cfg *config.Config) ([]byte, error) {
+	if cfg.Secret != "" {
+		return []byte(cfg.Secret.Reveal()), nil
+	}
+	path := strings.TrimSuffix(cfg.Store.File(), ".db") + ".secret"
+	kept, err := readSecret(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = makeSecret(path); err == nil || errors.Is(err, fs.ErrExist) {
+			kept, err = readSecret(path)
+		}
+	}
+	if err != nil {
+		return nil, &config.Error{Key: "store", Msg: fmt.Sprintf("cannot keep a secret beside the store: %v", err)}
+	}
+	return kept, nil
+}
+
+func readSecret(path string) ([]byte, error) {
+	text, err := os.ReadFile(path) //nolint:gosec // the path is the operator's own
+	if err != nil {
+		return nil, err
+	}
+	secret := []byte(strings.TrimSpace(string(text)))
+	if len(secret) < secretBytes {
+		return nil, fmt.Errorf("%s holds no secret", path)
+	}
+	return secret, nil
+}
+
+// makeSecret writes a new secret that only its owner may read. It appears under its name whole or not at all.
+func makeSecret(path string) error {
+	raw := make([]byte, secretBytes)
+	if _, err := rand.Read(raw); err != nil {
+		return err
+	}
+	temp := path + "." + hex.EncodeToString(raw[:4])
+	defer os.Remove(temp) //nolint:errcheck // the link below is what stays
+	if err := writeSynced(temp, []byte(hex.EncodeToString(raw)+"\n")); err != nil {
+		return err
+	}
+	return os.Link(temp, path)
+}
+
+func writeSynced(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // the path is the operator's own
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// CheckStore opens the store, reads from it and closes it; it gives how many rows belong to no tenant.
+func CheckStore(ctx context.Context, cfg config.Config) (stray int, err error) {
+	secret, err := secretOf(&cfg)
+	if err != nil {
+		return 0, err
+	}
+	store, err := OpenStore(ctx, cfg, secret)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	ctx, cancel := context.WithTimeout(ctx, storeCheckTimeout)
+	defer cancel()
+	if err := store.Ping(ctx); err != nil {
+		return 0, err
+	}
+	return store.Stray(ctx)
+}
+
+const storeCheckTimeout = 10 * time.Second
+
+// timedStore counts commits.
+type timedStore struct {
+	Store
+	metrics *telemetry.Metrics
+}
+
+// Apply commits a batch and says how long it took.
+func (s timedStore) Apply(ctx context.Context, batch []mooring.Change) error {
+	start := time.Now()
+	err := s.Store.Apply(ctx, batch)
+	s.metrics.Committed(len(batch), time.Since(start), err)
+	return err
+}

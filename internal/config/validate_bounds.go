@@ -1,0 +1,85 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"time"
+)
+
+func (c *Config) checkModels() error {
+	for name, targets := range c.Models {
+		if len(targets) == 0 {
+			return wrong("models."+name, "stands for no model")
+		}
+		if err := checkGlobs("models."+name, targets); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Config) checkPrices() error {
+	for model, price := range c.Prices {
+		for name, usd := range map[string]*float64{
+			"input": price.Input, "output": price.Output, "cache_read": price.CacheRead,
+			"cache_write_5m": price.CacheWrite5m, "cache_write_1h": price.CacheWrite1h,
+		} {
+			if usd != nil && (*usd < 0 || math.IsNaN(*usd) || math.IsInf(*usd, 0)) {
+				return wrong("prices."+model+"."+name, "must be 0 or more")
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Config) checkSessions() error {
+	for i, command := range c.Sessions.Commands {
+		if command != "new" {
+			return wrong(fmt.Sprintf("sessions.commands[%d]", i), "%q is not one of new", command)
+		}
+	}
+	if c.Sessions.Queue.Depth < 0 {
+		return wrong("sessions.queue.depth", "must be 0 or more")
+	}
+	if c.Sessions.Memory < mebibyte {
+		return wrong("sessions.memory", "must be 1MiB or more")
+	}
+	if err := positive("sessions.retention", c.Sessions.Retention); err != nil {
+		return err
+	}
+	return checkHeaderNames("sessions.headers", c.Sessions.Headers)
+}
+
+func (c *Config) checkLimits() error {
+	switch l := c.Limits; {
+	case l.Body < 1:
+		return wrong("limits.body", "must be more than 0")
+	case l.Answer < 1:
+		return wrong("limits.answer", "must be more than 0")
+	case l.JSONDepth < 1:
+		return wrong("limits.json_depth", "must be 1 or more")
+	}
+	if err := positive("limits.header_timeout", c.Limits.HeaderTimeout); err != nil {
+		return err
+	}
+	return positive("limits.stream_idle", c.Limits.StreamIdle)
+}
+
+func (c *Config) checkTelemetry() error {
+	if c.Telemetry.OTLP == "" {
+		return nil
+	}
+	u, err := url.Parse(c.Telemetry.OTLP)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return wrong("telemetry.otlp", "needs an address as in http://127.0.0.1:4318")
+	}
+	return nil
+}
+
+func positive(key string, d time.Duration) error {
+	if d <= 0 {
+		return wrong(key, "must be more than 0")
+	}
+	return nil
+}

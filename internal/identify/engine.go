@@ -1,0 +1,175 @@
+// Package identify finds the session that a request belongs to and says why: it turns signals into a session, with evidence,
+// and places the request's messages in that session's tree. It reads and never writes; what is to be stored goes back to its
+// caller. It keeps what it has seen in bounded caches: a stale entry costs a look into the store, never a wrong answer,
+// because the store checks again when the turn begins. It has no goroutines.
+package identify
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"sync"
+
+	"github.com/maypok86/otter/v2"
+
+	"mooring"
+	"mooring/internal/wire"
+)
+
+// Store reads sessions and the index of their messages.
+type Store interface {
+	AliasHits(ctx context.Context, t mooring.Tenant, aliases []mooring.Alias) ([]mooring.AliasHit, error)
+	Session(ctx context.Context, t mooring.Tenant, id mooring.SessionID) (mooring.Session, error)
+	Chain(ctx context.Context, t mooring.Tenant, s mooring.SessionID, kind mooring.ChainKind, digests [][]byte) ([]mooring.ChainEntry, error)
+	Children(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error)
+}
+
+// Options of an Engine.
+type Options struct {
+	Store       Store
+	Secret      []byte                   // keys every digest
+	NewSession  func() mooring.SessionID // a fresh "ses_" id
+	NewKey      func() string            // a fresh "api-" id for a client that sent none
+	Headers     []string                 // further header names that carry a session id here
+	MemoryBytes int64                    // bound of the caches together; 0 for 64 MiB
+}
+
+// Engine identifies requests.
+type Engine struct {
+	Options
+	signals  []signal
+	byHeader map[string]int
+	byField  map[string]int
+
+	aliases  *otter.Cache[aliasKey, mooring.SessionID]
+	sessions *otter.Cache[sessionKey, Known]
+	digests  *otter.Cache[[16]byte, wire.Digest]
+
+	mu        sync.Mutex // guards the map below
+	digesters map[mooring.Tenant]*wire.Digester
+}
+
+type aliasKey struct {
+	tenant mooring.Tenant
+	mooring.Alias
+}
+
+type sessionKey struct {
+	tenant mooring.Tenant
+	id     mooring.SessionID
+}
+
+// Known is a session and where its conversation stands.
+type Known struct {
+	mooring.Session
+	Seen wire.Digest // chain digest of the last answer as its client has seen the conversation; zero where unknown
+}
+
+// companion marks header names that say more about an id without being one.
+const companion = -1
+
+// Rough sizes of cache entries in bytes, to turn the memory bound into numbers of entries.
+const (
+	aliasBytes   = 320
+	sessionBytes = 900
+	digestBytes  = 150
+)
+
+// New makes an Engine.
+func New(o Options) *Engine {
+	if o.MemoryBytes == 0 {
+		o.MemoryBytes = 64 << 20
+	}
+	e := &Engine{Options: o, signals: catalogue(), byHeader: map[string]int{}, byField: map[string]int{}, digesters: map[mooring.Tenant]*wire.Digester{}}
+	for _, name := range o.Headers {
+		e.signals = append(e.signals, signal{name: lowerName(name), tier: tierGeneric, source: "sessions.headers"})
+	}
+	for i := range e.signals {
+		if s := &e.signals[i]; s.body {
+			e.byField[s.name] = i
+		} else if _, taken := e.byHeader[s.name]; !taken {
+			e.byHeader[s.name] = i
+		}
+	}
+	for _, name := range append(parents(), headerAgent, headerParentAgent, lowerName(headerMooring)) {
+		e.byHeader[name] = companion
+	}
+	third := o.MemoryBytes / 3
+	e.aliases = otter.Must(&otter.Options[aliasKey, mooring.SessionID]{MaximumSize: int(third / aliasBytes)})
+	e.sessions = otter.Must(&otter.Options[sessionKey, Known]{MaximumSize: int(third / sessionBytes)})
+	e.digests = otter.Must(&otter.Options[[16]byte, wire.Digest]{MaximumSize: int(third / digestBytes)})
+	return e
+}
+
+// HeaderNames are the request headers that carry an id here, in the spelling with hyphens.
+func (e *Engine) HeaderNames() []string {
+	out := []string{headerMooring}
+	for name := range e.byHeader {
+		out = append(out, name)
+	}
+	return out
+}
+
+// digestCache hands the engine's cache to a digester. Entries of all tenants share the bound; the digester's seeds keep them apart.
+type digestCache struct {
+	*otter.Cache[[16]byte, wire.Digest]
+}
+
+// Get gives the digest that is known for a message's raw bytes.
+func (c digestCache) Get(key [16]byte) (wire.Digest, bool) { return c.GetIfPresent(key) }
+
+// Set remembers it.
+func (c digestCache) Set(key [16]byte, d wire.Digest) { c.Cache.Set(key, d) }
+
+// Digester gives the tenant's digester, keyed by a subkey of the secret, so that digests of two tenants never agree.
+func (e *Engine) Digester(t mooring.Tenant) *wire.Digester {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if d, ok := e.digesters[t]; ok {
+		return d
+	}
+	h := hmac.New(sha256.New, e.Secret)
+	_, _ = h.Write([]byte("mooring tenant digests\x00" + string(t)))
+	d := wire.NewDigester(h.Sum(nil), digestCache{e.digests})
+	e.digesters[t] = d
+	return d
+}
+
+// Learn remembers a session as it stands after a commit, and the aliases that name it.
+func (e *Engine) Learn(k Known, aliases []mooring.Alias) {
+	e.sessions.Set(sessionKey{k.Tenant, k.ID}, k)
+	for _, a := range aliases {
+		e.aliases.Set(aliasKey{k.Tenant, a}, k.ID)
+	}
+}
+
+// Update changes what is remembered of a session, if anything is.
+func (e *Engine) Update(t mooring.Tenant, id mooring.SessionID, change func(*Known)) {
+	e.sessions.ComputeIfPresent(sessionKey{t, id}, func(k Known) (Known, otter.ComputeOp) {
+		change(&k)
+		return k, otter.WriteOp
+	})
+}
+
+// Forget drops what is remembered of a session and of these aliases, after a store said that it is gone or taken.
+func (e *Engine) Forget(t mooring.Tenant, id mooring.SessionID, aliases []mooring.Alias) {
+	e.sessions.Invalidate(sessionKey{t, id})
+	for _, a := range aliases {
+		e.aliases.Invalidate(aliasKey{t, a})
+	}
+}
+
+// session gives a session from memory or store.
+func (e *Engine) session(ctx context.Context, t mooring.Tenant, id mooring.SessionID) (Known, error) {
+	key := sessionKey{t, id}
+	if k, ok := e.sessions.GetIfPresent(key); ok {
+		return k, nil
+	}
+	s, err := e.Store.Session(ctx, t, id)
+	if err != nil {
+		return Known{}, err
+	}
+	k := Known{Session: s}
+	e.sessions.Set(key, k)
+	return k, nil
+}

@@ -1,0 +1,177 @@
+package identify
+
+import (
+	"context"
+
+	"mooring"
+	"mooring/internal/wire"
+)
+
+// Place is where a request's messages stand in their session's tree.
+type Place struct {
+	Parent  mooring.MessageID // what the first new message follows; empty at the root
+	New     []int             // positions in the request of the messages that are not stored yet
+	Digests []wire.Digest     // of all messages of the request; zero for system and developer messages
+	Seen    wire.Digest       // chain digest of the request's conversation, as its client sees it
+	View    *mooring.View     // what the request left out of its branch; nil for nothing
+}
+
+// lookBack is how many of the last answers of a request one query asks for: an edit rarely reaches further back.
+const lookBack = 8
+
+// Locate aligns a request with the tree of its session. A request that shows an answer known to the session goes on behind
+// it; one that shows none goes on at the tip, as clients that leave the history to the server expect.
+func (e *Engine) Locate(ctx context.Context, f *Finding, q Request) (*Place, error) {
+	d := e.Digester(q.Tenant)
+	digests, err := d.Messages(q.Wire.Protocol, q.Wire.Messages)
+	if err != nil {
+		return nil, err
+	}
+	a := alignment{engine: e, digester: d, session: &f.Known, messages: q.Wire.Messages, digests: digests}
+	a.walk()
+	p := &Place{Digests: digests}
+	if len(a.chain) > 0 {
+		p.Seen = a.chain[len(a.chain)-1]
+	}
+	from := 0
+	if !f.New {
+		if p.Parent, from, err = a.find(ctx); err != nil {
+			return nil, err
+		}
+		if from == 0 {
+			p.Parent = f.Known.Tip
+		}
+		if p.Parent, from, err = a.follow(ctx, p.Parent, from); err != nil {
+			return nil, err
+		}
+	}
+	p.New = a.talk[from:]
+	if !f.New && from == 0 && p.Parent != "" {
+		p.View = &mooring.View{Sent: len(a.talk)}
+	}
+	return p, nil
+}
+
+// alignment is one request held against one session. Positions in talk and chain count conversational messages only.
+type alignment struct {
+	engine   *Engine
+	digester *wire.Digester
+	session  *Known
+	messages []wire.Message
+	digests  []wire.Digest
+	talk     []int         // positions in messages
+	chain    []wire.Digest // of talk[0..i]
+}
+
+func (a *alignment) walk() {
+	var prev wire.Digest
+	a.talk = make([]int, 0, len(a.messages))
+	a.chain = make([]wire.Digest, 0, len(a.messages))
+	for i := range a.messages {
+		if !a.messages[i].Conversational() {
+			continue
+		}
+		prev = a.digester.Chain(prev, a.digests[i])
+		a.talk = append(a.talk, i)
+		a.chain = append(a.chain, prev)
+	}
+}
+
+// find gives the last answer of the request that the session holds, and the position behind it; 0 where it holds none.
+func (a *alignment) find(ctx context.Context) (mooring.MessageID, int, error) {
+	answers := a.answers()
+	if len(answers) == 0 {
+		return "", 0, nil
+	}
+	last := answers[0]
+	if !a.session.Seen.Zero() && a.chain[last] == a.session.Seen {
+		return a.session.Tip, last + 1, nil
+	}
+	id, at, err := a.ask(ctx, mooring.ByChain, answers, func(i int) wire.Digest { return a.chain[i] })
+	if err != nil || at > 0 {
+		return id, at, err
+	}
+	return a.ask(ctx, mooring.BySelf, answers, func(i int) wire.Digest { return a.digests[a.talk[i]] })
+}
+
+// answers are the positions of the request's answers, the last first.
+func (a *alignment) answers() []int {
+	var out []int
+	for i := len(a.talk) - 1; i >= 0; i-- {
+		if a.messages[a.talk[i]].Role == "assistant" {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// ask looks for the answers' digests in the session: the last few, then, once, a sample of the ones before.
+func (a *alignment) ask(ctx context.Context, kind mooring.ChainKind, answers []int, digest func(int) wire.Digest) (mooring.MessageID, int, error) {
+	for _, part := range [][]int{answers[:min(lookBack, len(answers))], sample(answers)} {
+		if len(part) == 0 {
+			continue
+		}
+		keys := make([][]byte, len(part))
+		for i, at := range part {
+			d := digest(at)
+			keys[i] = d[:]
+		}
+		hits, err := a.engine.Store.Chain(ctx, a.session.Tenant, a.session.ID, kind, keys)
+		if err != nil {
+			return "", 0, err
+		}
+		for _, at := range part {
+			d := digest(at)
+			for _, h := range hits {
+				if string(h.Digest) == string(d[:]) {
+					return h.Message, at + 1, nil
+				}
+			}
+		}
+	}
+	return "", 0, nil
+}
+
+// sample spreads one more query over the answers that the first one left out.
+func sample(answers []int) []int {
+	if len(answers) <= lookBack {
+		return nil
+	}
+	rest := answers[lookBack:]
+	step := max(1, len(rest)/32)
+	out := make([]int, 0, len(rest)/step+1)
+	for i := 0; i < len(rest); i += step {
+		out = append(out, rest[i])
+	}
+	return out
+}
+
+// follow goes down from a known answer as long as the request's next messages are stored below it already: the same question
+// asked again gets another answer, not another copy of itself.
+func (a *alignment) follow(ctx context.Context, parent mooring.MessageID, from int) (mooring.MessageID, int, error) {
+	if from == 0 || parent == a.session.Tip {
+		return parent, from, nil
+	}
+	for from < len(a.talk) {
+		children, err := a.engine.Store.Children(ctx, a.session.Tenant, a.session.ID, parent)
+		if err != nil {
+			return "", 0, err
+		}
+		next := a.child(children, from)
+		if next == "" {
+			break
+		}
+		parent, from = next, from+1
+	}
+	return parent, from, nil
+}
+
+func (a *alignment) child(children []mooring.Message, at int) mooring.MessageID {
+	want := a.digests[a.talk[at]]
+	for _, c := range children {
+		if string(c.Digest) == string(want[:]) {
+			return c.ID
+		}
+	}
+	return ""
+}

@@ -1,0 +1,241 @@
+package identify
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"mooring"
+	"mooring/internal/wire"
+)
+
+// Request is what identification needs of a request.
+type Request struct {
+	Tenant mooring.Tenant
+	Header http.Header
+	Wire   *wire.Request
+}
+
+// Finding is the answer: a session, new or known, and why.
+type Finding struct {
+	Known    Known // the session; where New, as it is to be stored
+	New      bool
+	Aliases  []mooring.Alias // to be added, the deciding one first
+	Names    []mooring.Alias // all that the request carries, known ones included
+	ClientID string          // what the client should go on with: the id it sent, else the session's key
+	Sent     bool            // the client sent that id
+	Kind     mooring.Kind
+	Identity string
+	Evidence []mooring.Evidence
+}
+
+// Resolve finds the session of a request. It only reads. The first signal that holds decides; names that come with the same
+// value become aliases of one session; a lower one with another value is noted and joins nothing.
+func (e *Engine) Resolve(ctx context.Context, q Request) (*Finding, error) {
+	r, err := e.read(q.Header, q.Wire.Fields)
+	if err != nil {
+		return nil, err
+	}
+	f := &Finding{Kind: mooring.KindMain, Evidence: r.ignored}
+	switch {
+	case r.exact != "":
+		err = e.exactly(ctx, q, r, f)
+	case len(r.ids) > 0:
+		err = e.named(ctx, q, r, f)
+	default:
+		e.minted(q, f)
+	}
+	return f, err
+}
+
+// exactly continues the session of X-Mooring-Session; nothing else is asked.
+func (e *Engine) exactly(ctx context.Context, q Request, r *reading, f *Finding) error {
+	k, err := e.session(ctx, q.Tenant, mooring.SessionID(r.exact))
+	if mooring.CodeOf(err) == mooring.CodeSessionNotFound || !strings.HasPrefix(r.exact, "ses_") {
+		return mooring.Errorf(mooring.CodeSessionNotFound, "there is no session of the id in X-Mooring-Session; leave the header out to begin one")
+	}
+	if err != nil {
+		return err
+	}
+	f.Known, f.ClientID, f.Identity = k, k.Key, "header:x-mooring-session"
+	f.Kind = kindOfSession(k.Session)
+	f.Evidence = append(f.Evidence, mooring.Evidence{Signal: f.Identity, Value: r.exact, Use: "decided", Why: "it names exactly this session"})
+	for _, id := range r.ids {
+		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: id.String(), Value: id.value, Use: "ignored", Why: "X-Mooring-Session was sent"})
+	}
+	return nil
+}
+
+func kindOfSession(s mooring.Session) mooring.Kind {
+	if s.Relation == mooring.RelationSubagent {
+		return mooring.KindSubagent
+	}
+	return mooring.KindMain
+}
+
+// named finds the session by the explicit ids that the request carries.
+func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) error {
+	first := &r.ids[0]
+	deciding := []mooring.Alias{first.alias}
+	if r.agent != "" {
+		deciding = []mooring.Alias{agentAlias(first.value, r.agent)}
+	}
+	f.ClientID, f.Sent, f.Identity = first.value, true, first.String()
+	f.Evidence = append(f.Evidence, evidence(r)...)
+	if r.agent == "" {
+		deciding = append(deciding, equals(r.ids)...)
+	}
+	f.Names = deciding
+	hits, err := e.lookup(ctx, q.Tenant, deciding)
+	if err != nil {
+		return err
+	}
+	for _, a := range deciding {
+		id, ok := hits[a]
+		if !ok {
+			continue
+		}
+		k, err := e.session(ctx, q.Tenant, id)
+		if mooring.CodeOf(err) == mooring.CodeSessionNotFound {
+			e.Forget(q.Tenant, id, []mooring.Alias{a})
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		f.Known, f.Kind = k, kindOfSession(k.Session)
+		f.Aliases = missing(deciding, hits)
+		return nil
+	}
+	f.New, f.Aliases = true, deciding
+	f.Known.Session = e.fresh(q, first.value)
+	return e.attach(ctx, q, r, f)
+}
+
+// attach gives a new session its parent, where the request names one that is known.
+func (e *Engine) attach(ctx context.Context, q Request, r *reading, f *Finding) error {
+	s := &f.Known.Session
+	var wanted []mooring.Alias
+	switch {
+	case r.agent != "":
+		s.Key = r.ids[0].value + "#" + r.agent
+		wanted = []mooring.Alias{r.ids[0].alias}
+		if r.agentOf != "" {
+			wanted = append([]mooring.Alias{agentAlias(r.ids[0].value, r.agentOf)}, wanted...)
+		}
+	case r.parent != "":
+		wanted = parentAliases(r.ids[0].signal, r.parent)
+	default:
+		return nil
+	}
+	s.Relation, f.Kind = mooring.RelationSubagent, mooring.KindSubagent
+	hits, err := e.lookup(ctx, q.Tenant, wanted)
+	if err != nil {
+		return err
+	}
+	for _, a := range wanted {
+		id, ok := hits[a]
+		if !ok {
+			continue
+		}
+		p, err := e.session(ctx, q.Tenant, id)
+		if mooring.KindOf(err) == mooring.KindNotFound {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s.Parent, s.Root = p.ID, p.Root
+		return nil
+	}
+	return nil
+}
+
+// agentAlias names a sub-agent that shares its session's id. The parts are joined by a byte that no header can hold.
+func agentAlias(session, agent string) mooring.Alias {
+	return mooring.Alias{Class: mooring.ClassName + headerAgent, Value: session + "\x00" + agent}
+}
+
+// parentAliases are the names under which a parent's id may be known: as unguessable, under the child's own header, or generic.
+func parentAliases(child *signal, id string) []mooring.Alias {
+	return []mooring.Alias{child.alias(id), {Class: mooring.ClassGeneric, Value: id}}
+}
+
+// minted opens a session for a request that names none.
+func (e *Engine) minted(q Request, f *Finding) {
+	key := e.NewKey()
+	f.New, f.Identity, f.ClientID = true, "minted", key
+	f.Aliases = []mooring.Alias{{Class: mooring.ClassAny, Value: key}}
+	f.Names = f.Aliases
+	f.Known.Session = e.fresh(q, key)
+}
+
+func (e *Engine) fresh(q Request, key string) mooring.Session {
+	id := e.NewSession()
+	return mooring.Session{
+		Tenant: q.Tenant, ID: id, Key: key, FriendlyID: strings.ToLower(string(id[len(id)-8:])), Root: id, Relation: mooring.RelationMain,
+		Client: clientOf(q.Header.Get("User-Agent")), Title: q.Wire.UserText(), Models: []string{q.Wire.Model},
+	}
+}
+
+// equals are the aliases of the other names that came with the first one's value.
+func equals(ids []seen) []mooring.Alias {
+	var out []mooring.Alias
+	for _, id := range ids[1:] {
+		if id.value == ids[0].value && id.alias != ids[0].alias {
+			out = append(out, id.alias)
+		}
+	}
+	return out
+}
+
+func evidence(r *reading) []mooring.Evidence {
+	out := make([]mooring.Evidence, 0, len(r.ids))
+	for i, id := range r.ids {
+		ev := mooring.Evidence{Signal: id.String(), Value: id.value, Use: "decided", Why: "the strongest id of the request, as " + id.source + " sends it"}
+		switch {
+		case i == 0:
+		case id.value == r.ids[0].value:
+			ev.Use, ev.Why = "agreed", "the same value under another name"
+		default:
+			ev.Use, ev.Why = "ignored", "another value than the stronger "+r.ids[0].String()
+		}
+		out = append(out, ev)
+	}
+	return out
+}
+
+// lookup finds which aliases are known, in memory first and with one query for the rest.
+func (e *Engine) lookup(ctx context.Context, t mooring.Tenant, aliases []mooring.Alias) (map[mooring.Alias]mooring.SessionID, error) {
+	hits := make(map[mooring.Alias]mooring.SessionID, len(aliases))
+	var rest []mooring.Alias
+	for _, a := range aliases {
+		if id, ok := e.aliases.GetIfPresent(aliasKey{t, a}); ok {
+			hits[a] = id
+		} else {
+			rest = append(rest, a)
+		}
+	}
+	if len(rest) == 0 {
+		return hits, nil
+	}
+	found, err := e.Store.AliasHits(ctx, t, rest)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range found {
+		hits[h.Alias] = h.Session
+		e.aliases.Set(aliasKey{t, h.Alias}, h.Session)
+	}
+	return hits, nil
+}
+
+func missing(all []mooring.Alias, hits map[mooring.Alias]mooring.SessionID) []mooring.Alias {
+	var out []mooring.Alias
+	for _, a := range all {
+		if _, ok := hits[a]; !ok {
+			out = append(out, a)
+		}
+	}
+	return out
+}

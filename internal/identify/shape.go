@@ -1,0 +1,124 @@
+package identify
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"mooring"
+)
+
+// MaxID is the longest id in bytes; a longer one is refused, because a cut one could name another session.
+const MaxID = 256
+
+// placeholder says whether a value stands for "no id": what programs send before they have one, and templates that nobody
+// filled in. Such a value would join strangers.
+func placeholder(v string) bool {
+	switch strings.ToLower(v) {
+	case "", "new", "null", "undefined", "none", "default", "unknown":
+		return true
+	}
+	if strings.HasPrefix(v, "<") || strings.Contains(v, "{") && strings.Contains(v, "}") {
+		return true
+	}
+	return strings.Trim(v, "0-") == ""
+}
+
+// checkID refuses an id that could not be kept or sent safely.
+func checkID(s *signal, v string) error {
+	switch {
+	case len(v) > MaxID:
+		return mooring.Errorf(mooring.CodeInvalidSessionID, "the session id in %s has %d bytes; use at most %d", s.name, len(v), MaxID)
+	case strings.ContainsFunc(v, isControl):
+		return mooring.Errorf(mooring.CodeInvalidSessionID, "the session id in %s holds a control character", s.name)
+	case s.hermes && (strings.ContainsAny(v, `/\`) || strings.Contains(v, "..")):
+		return mooring.Errorf(mooring.CodeInvalidSessionID, "the session id in %s may not hold a slash, a backslash or two dots in a row", s.name)
+	}
+	return nil
+}
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+
+var (
+	uuidShape  = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
+	ulidShape  = regexp.MustCompile(`^[0-7][0-9A-HJKMNP-TV-Z]{25}$`)
+	idPrefix   = regexp.MustCompile(`^[A-Za-z]{1,16}[_-]`)
+	plainShape = regexp.MustCompile(`^[0-9A-Za-z]{16,}$`)
+)
+
+// unguessable says whether an id was made by a machine so that no two programs come to the same one by themselves: a UUID, a
+// ULID, or 16 and more random characters, with or without a prefix such as "ses_".
+func unguessable(v string) bool {
+	for range 2 {
+		if uuidShape.MatchString(v) || ulidShape.MatchString(v) || plainShape.MatchString(v) && random(v) {
+			return true
+		}
+		cut := idPrefix.FindString(v)
+		if cut == "" {
+			return false
+		}
+		v = v[len(cut):]
+	}
+	return false
+}
+
+// random tells machine-made letters and digits from words and counters: words have no digits between their letters, counters
+// few different characters.
+func random(v string) bool {
+	var seen [128]bool
+	different, turns := 0, 0
+	for i := range len(v) {
+		if c := v[i]; !seen[c] {
+			seen[c] = true
+			different++
+		}
+		if i > 0 && kindOf(v[i]) != kindOf(v[i-1]) {
+			turns++
+		}
+	}
+	return different >= 8 && turns >= 4
+}
+
+func kindOf(c byte) int {
+	switch {
+	case c >= '0' && c <= '9':
+		return 0
+	case c >= 'a' && c <= 'z':
+		return 1
+	}
+	return 2
+}
+
+// claudeUserID takes the session out of the metadata.user_id that Claude Code sends: a JSON text since 2.1.84, before that
+// one that ends in "_session_" and a UUID. Anything else is a person or a machine.
+func claudeUserID(v string) string {
+	if strings.HasPrefix(v, "{") {
+		var id struct {
+			Session string `json:"session_id"`
+		}
+		if json.Unmarshal([]byte(v), &id) != nil {
+			return ""
+		}
+		return id.Session
+	}
+	_, session, _ := strings.Cut(v, "_session_")
+	if !uuidShape.MatchString(session) {
+		return ""
+	}
+	return session
+}
+
+// codexThread takes the thread out of the turn metadata that Codex sends as a JSON text.
+func codexThread(v string) string {
+	var id struct {
+		Thread  string `json:"thread_id"`
+		Session string `json:"session_id"`
+	}
+	if json.Unmarshal([]byte(v), &id) != nil {
+		return ""
+	}
+	if id.Thread != "" {
+		return id.Thread
+	}
+	return id.Session
+}

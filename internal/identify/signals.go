@@ -1,0 +1,143 @@
+package identify
+
+import (
+	"net/http"
+	"strings"
+
+	"mooring"
+	"mooring/internal/wire"
+)
+
+// seen is a signal with the id that a request carries in it.
+type seen struct {
+	*signal
+	value string
+	alias mooring.Alias
+}
+
+// reading is what the signals of one request say, strongest first.
+type reading struct {
+	exact   string // X-Mooring-Session
+	ids     []seen
+	ignored []mooring.Evidence
+	agent   string // the sub-agent of the session that the first id names
+	parent  string // id of the parent's session
+	agentOf string // the agent that started this one
+}
+
+// read collects the signals of a request. It refuses ids that could not be kept, and one header that says two things.
+func (e *Engine) read(header http.Header, fields []wire.Field) (*reading, error) {
+	found := make([]string, len(e.signals))
+	extra := map[string]string{}
+	for key, values := range header {
+		name, n := canonical(key)
+		at, ok := e.byHeader[string(name[:n])]
+		if !ok {
+			continue
+		}
+		v, err := single(key, values)
+		if err != nil {
+			return nil, err
+		}
+		if at == companion {
+			extra[string(name[:n])] = v
+			continue
+		}
+		if found[at] != "" && found[at] != v {
+			return nil, twoValues(key)
+		}
+		found[at] = v
+	}
+	for _, f := range fields {
+		if at, ok := e.byField[f.Path]; ok && found[at] == "" {
+			found[at] = f.Value
+		}
+	}
+	r := &reading{exact: extra["x-mooring-session"], agent: extra[headerAgent], agentOf: extra[headerParentAgent]}
+	for _, name := range parents() {
+		if v := extra[name]; v != "" && r.parent == "" && !placeholder(v) {
+			r.parent = v
+		}
+	}
+	return r, e.sort(r, found)
+}
+
+// sort checks the values found and puts the usable ones in their order.
+func (e *Engine) sort(r *reading, found []string) error {
+	for i, v := range found {
+		s := &e.signals[i]
+		if v == "" {
+			continue
+		}
+		if s.parse != nil {
+			if v = s.parse(v); v == "" {
+				continue
+			}
+		}
+		if err := checkID(s, v); err != nil {
+			return err
+		}
+		if placeholder(v) {
+			r.ignored = append(r.ignored, mooring.Evidence{Signal: s.String(), Value: v, Use: "ignored", Why: "a placeholder is no id"})
+			continue
+		}
+		r.ids = append(r.ids, seen{signal: s, value: v, alias: s.alias(v)})
+	}
+	return nil
+}
+
+// single gives the one value of a header.
+func single(name string, values []string) (string, error) {
+	for _, v := range values[1:] {
+		if v != values[0] {
+			return "", twoValues(name)
+		}
+	}
+	return values[0], nil
+}
+
+func twoValues(name string) error {
+	return mooring.Errorf(mooring.CodeInvalidSessionID, "the header %s is there twice with two values; send one", http.CanonicalHeaderKey(name))
+}
+
+// longestName bounds the names of the catalogue and of the configuration, so that looking one up needs no memory.
+const longestName = 64
+
+// canonical gives a header name in lower case with hyphens: case, "-" and "_" do not tell names apart.
+func canonical(name string) (buf [longestName]byte, n int) {
+	if len(name) > longestName {
+		return buf, 0
+	}
+	for i := range len(name) {
+		c := name[i]
+		switch {
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		case c == '_':
+			c = '-'
+		}
+		buf[i] = c
+	}
+	return buf, len(name)
+}
+
+// lowerName is canonical for a name of the catalogue or the configuration.
+func lowerName(name string) string {
+	return strings.ReplaceAll(strings.ToLower(name), "_", "-")
+}
+
+// clientOf names the client program by the first product of its User-Agent.
+func clientOf(userAgent string) string {
+	product, _, _ := strings.Cut(userAgent, "/")
+	product, _, _ = strings.Cut(product, " ")
+	name := strings.ToLower(product)
+	if known, ok := map[string]string{"claude-cli": "claude-code", "codex_cli_rs": "codex", "codex_exec": "codex", "qwencode": "qwen-code"}[name]; ok {
+		return known
+	}
+	if len(name) > 40 || strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
+	}) {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,120 @@
+// Package relay serves the LLM protocols' routes. It decodes a request, hands it to turn and writes what comes back; it holds
+// no pipeline and knows no session. It has no goroutines.
+package relay
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+
+	"mooring"
+	"mooring/internal/problem"
+	"mooring/internal/serve"
+	"mooring/internal/turn"
+	"mooring/internal/wire"
+)
+
+// Mux is where handlers are mounted.
+type Mux interface {
+	Handle(pattern string, h http.Handler)
+}
+
+// Gate is the listener's part in a request: who calls, what the key allows, and the body.
+type Gate interface {
+	Caller(r *http.Request) (mooring.Caller, error)
+	Admit(ctx context.Context, c mooring.Caller, ask serve.Ask) (release func(), err error)
+	ReadBody(w http.ResponseWriter, r *http.Request, limit int64) (*serve.Body, error)
+}
+
+// Runner runs turns.
+type Runner interface {
+	Run(ctx context.Context, req turn.Request, sink turn.Sink) error
+}
+
+// Options are what the routes need.
+type Options struct {
+	Gate   Gate
+	Runner Runner
+	Log    *slog.Logger
+}
+
+// Rules are what a reload may change.
+type Rules struct {
+	Wire    wire.Limits
+	Minimal bool // no X-Mooring-* response headers
+}
+
+// API is the LLM routes.
+type API struct {
+	Options
+	rules atomic.Pointer[Rules]
+}
+
+// New makes the routes.
+func New(o Options) *API {
+	a := &API{Options: o}
+	a.Set(Rules{})
+	return a
+}
+
+// Set takes over the rules of a new configuration.
+func (a *API) Set(r Rules) { a.rules.Store(&r) }
+
+// Mount adds the routes, plain and below the prefixes that some clients' base URLs need.
+func (a *API) Mount(mux Mux) {
+	for _, prefix := range []string{"", "/openai", "/anthropic"} {
+		for path, p := range map[string]mooring.Protocol{"/v1/chat/completions": mooring.Chat, "/v1/messages": mooring.Messages} {
+			mux.Handle("POST "+prefix+path, a.turn(p, path))
+		}
+	}
+}
+
+// turn serves one route that makes turns.
+func (a *API) turn(p mooring.Protocol, path string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := newSink(w, a.rules.Load().Minimal)
+		if err := a.serve(s, r, p, path); err != nil {
+			a.fail(s, r, p, err)
+		}
+	})
+}
+
+func (a *API) serve(s *sink, r *http.Request, p mooring.Protocol, path string) error {
+	caller, err := a.Gate.Caller(r)
+	if err != nil {
+		return err
+	}
+	body, err := a.Gate.ReadBody(s.w, r, 0)
+	if err != nil {
+		return err
+	}
+	defer body.Release()
+	decoded, err := wire.Decode(p, body.Bytes(), a.rules.Load().Wire)
+	if err != nil {
+		return err
+	}
+	release, err := a.Gate.Admit(r.Context(), caller, serve.Ask{Model: decoded.Model, Turn: true})
+	if err != nil {
+		return err
+	}
+	defer release()
+	return a.Runner.Run(r.Context(), turn.Request{
+		Caller: caller, Protocol: p, Method: r.Method, Path: path, Query: r.URL.RawQuery, Header: r.Header, Body: body, Wire: decoded,
+	}, s)
+}
+
+// fail answers with an error, unless the client has gone or the answer has begun.
+func (a *API) fail(s *sink, r *http.Request, p mooring.Protocol, err error) {
+	if errors.Is(err, context.Canceled) || r.Context().Err() != nil {
+		return
+	}
+	if kind := mooring.KindOf(err); kind == mooring.KindInternal || kind == mooring.KindStore {
+		a.Log.LogAttrs(r.Context(), slog.LevelError, "turn failed", slog.String("request_id", serve.RequestID(r.Context())), slog.Any("err", err))
+	}
+	if s.begun {
+		panic(http.ErrAbortHandler) // the client must not take a stump for the whole answer
+	}
+	problem.Write(s.w, p, err)
+}

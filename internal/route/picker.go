@@ -1,0 +1,251 @@
+package route
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"mooring"
+)
+
+// Store reads where sessions live.
+type Store interface {
+	Pins(ctx context.Context, t mooring.Tenant, s mooring.SessionID) ([]mooring.Pin, error)
+	Remote(ctx context.Context, t mooring.Tenant, s mooring.SessionID, u mooring.UpstreamName) (string, error)
+}
+
+// Log writes when pins were used.
+type Log interface {
+	Commit(ctx context.Context, c mooring.Change) error
+}
+
+// Options of a Picker.
+type Options struct {
+	Store   Store
+	Log     Log
+	Logger  *slog.Logger
+	Now     func() time.Time
+	Policy  Policy
+	PinIdle time.Duration
+	Memory  int // pins and remote ids kept in memory, each; 0 for 50,000
+}
+
+// home is the key of what is known of a session.
+type home struct {
+	tenant  mooring.Tenant
+	session mooring.SessionID
+}
+
+type berth struct {
+	home
+	upstream mooring.UpstreamName
+}
+
+// Picker finds and keeps where sessions live.
+type Picker struct {
+	Options
+	rules  atomic.Pointer[rules]
+	turn   atomic.Uint64
+	pins   *otter.Cache[home, []mooring.Pin]
+	remote *otter.Cache[berth, string]
+
+	mu   sync.Mutex // guards the two below
+	used map[pinKey]mooring.Pin
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+}
+
+type rules struct {
+	policy  Policy
+	pinIdle time.Duration
+}
+
+type pinKey struct {
+	home
+	set string
+}
+
+// flushEvery is how far behind the stored time of last use may be; pins idle out over an hour by default.
+const flushEvery = 30 * time.Second
+
+// New makes a Picker; Start begins its goroutine.
+func New(o Options) *Picker {
+	if o.Memory == 0 {
+		o.Memory = 50_000
+	}
+	p := &Picker{Options: o, used: map[pinKey]mooring.Pin{}}
+	p.Set(o.Policy, o.PinIdle)
+	p.pins = otter.Must(&otter.Options[home, []mooring.Pin]{MaximumSize: o.Memory})
+	p.remote = otter.Must(&otter.Options[berth, string]{MaximumSize: o.Memory})
+	return p
+}
+
+// Set takes over the rules of a new configuration.
+func (p *Picker) Set(policy Policy, pinIdle time.Duration) {
+	p.rules.Store(&rules{policy: policy, pinIdle: pinIdle})
+}
+
+// Find gives the session's pin among the candidates, nil where it has none that still holds. The pin of exactly this set of
+// candidates comes first, then the newest whose upstream is a candidate: so a set that grows or shrinks moves nobody.
+func (p *Picker) Find(ctx context.Context, t mooring.Tenant, s mooring.SessionID, all []Candidate) (*mooring.Pin, error) {
+	pins, err := p.known(ctx, home{t, s})
+	if err != nil || len(pins) == 0 {
+		return nil, err
+	}
+	set := SetKey(all)
+	var best *mooring.Pin
+	for i := range pins {
+		pin := &pins[i]
+		if !isCandidate(pin.Upstream, all) || p.idle(pin) {
+			continue
+		}
+		if pin.Set == set {
+			return new(*pin), nil
+		}
+		if best == nil || pin.UsedAt.After(best.UsedAt) {
+			best = pin
+		}
+	}
+	if best == nil {
+		return nil, nil //nolint:nilnil // no pin is an answer
+	}
+	return new(*best), nil
+}
+
+func isCandidate(name mooring.UpstreamName, all []Candidate) bool {
+	return slices.ContainsFunc(all, func(c Candidate) bool { return c.Name == name })
+}
+
+func (p *Picker) idle(pin *mooring.Pin) bool {
+	limit := p.rules.Load().pinIdle
+	last := pin.UsedAt
+	p.mu.Lock()
+	if u, ok := p.used[pinKey{home{pin.Tenant, pin.Session}, pin.Set}]; ok && u.UsedAt.After(last) {
+		last = u.UsedAt
+	}
+	p.mu.Unlock()
+	return limit > 0 && p.Now().Sub(last) > limit
+}
+
+func (p *Picker) known(ctx context.Context, h home) ([]mooring.Pin, error) {
+	if pins, ok := p.pins.GetIfPresent(h); ok {
+		return pins, nil
+	}
+	pins, err := p.Store.Pins(ctx, h.tenant, h.session)
+	if err == nil {
+		p.pins.Set(h, pins)
+	}
+	return pins, err
+}
+
+// Order gives the candidates as a session without a pin tries them.
+func (p *Picker) Order(key string, all []Candidate) []Candidate {
+	r := p.rules.Load()
+	var n uint64
+	if r.policy == RoundRobin && len(all) > 1 {
+		n = p.turn.Add(1) - 1
+	}
+	return Order(r.policy, key, n, all)
+}
+
+// Used notes that a pin served a turn; a health check never does.
+func (p *Picker) Used(pin mooring.Pin) {
+	pin.UsedAt = p.Now()
+	p.mu.Lock()
+	p.used[pinKey{home{pin.Tenant, pin.Session}, pin.Set}] = pin
+	p.mu.Unlock()
+}
+
+// Keep remembers a committed pin.
+func (p *Picker) Keep(pin mooring.Pin) {
+	h := home{pin.Tenant, pin.Session}
+	p.pins.Compute(h, func(old []mooring.Pin, _ bool) ([]mooring.Pin, otter.ComputeOp) {
+		next := slices.DeleteFunc(slices.Clone(old), func(o mooring.Pin) bool { return o.Set == pin.Set })
+		return append(next, pin), otter.WriteOp
+	})
+}
+
+// Remote gives the id under which an upstream knows the session, "" where none is known.
+func (p *Picker) Remote(ctx context.Context, t mooring.Tenant, s mooring.SessionID, u mooring.UpstreamName) (string, error) {
+	b := berth{home{t, s}, u}
+	if id, ok := p.remote.GetIfPresent(b); ok {
+		return id, nil
+	}
+	id, err := p.Store.Remote(ctx, t, s, u)
+	if err == nil && id != "" {
+		p.remote.Set(b, id)
+	}
+	return id, err
+}
+
+// KeepRemote remembers a committed remote id.
+func (p *Picker) KeepRemote(r mooring.RemoteSession) {
+	p.remote.Set(berth{home{r.Tenant, r.Session}, r.Upstream}, r.ID)
+}
+
+// Forget drops what is known of a session: its pins are read again.
+func (p *Picker) Forget(t mooring.Tenant, s mooring.SessionID) { p.pins.Invalidate(home{t, s}) }
+
+// ForgetNew spares a session that was just made the look for pins that it cannot have.
+func (p *Picker) ForgetNew(t mooring.Tenant, s mooring.SessionID) { p.pins.Set(home{t, s}, nil) }
+
+// Start begins the goroutine that writes times of use.
+func (p *Picker) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	p.stop = cancel
+	p.wg.Go(func() { p.flushLoop(ctx) })
+}
+
+// Close writes what is left and waits.
+func (p *Picker) Close() {
+	if p.stop != nil {
+		p.stop()
+		p.wg.Wait()
+	}
+}
+
+func (p *Picker) flushLoop(ctx context.Context) {
+	tick := time.NewTicker(flushEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			p.flush(context.WithoutCancel(ctx))
+			return
+		case <-tick.C:
+			p.flush(ctx)
+		}
+	}
+}
+
+// flush is best effort: a lost time of use makes a pin expire early, no more.
+func (p *Picker) flush(ctx context.Context) {
+	p.mu.Lock()
+	used := p.used
+	p.used = map[pinKey]mooring.Pin{}
+	p.mu.Unlock()
+	if len(used) == 0 {
+		return
+	}
+	c := &mooring.PinsUsed{Pins: make([]mooring.Pin, 0, len(used))}
+	for k, pin := range used {
+		c.Pins = append(c.Pins, pin)
+		p.pins.ComputeIfPresent(k.home, func(old []mooring.Pin) ([]mooring.Pin, otter.ComputeOp) {
+			next := slices.Clone(old)
+			for i := range next {
+				if next[i].Set == k.set {
+					next[i].UsedAt = pin.UsedAt
+				}
+			}
+			return next, otter.WriteOp
+		})
+	}
+	if err := p.Log.Commit(ctx, c); err != nil {
+		p.Logger.LogAttrs(ctx, slog.LevelWarn, "times of use of pins not written", slog.Any("err", err))
+	}
+}

@@ -1,0 +1,134 @@
+// Package route decides which of the candidates a session's turn goes to and remembers it: pure policy, and one owner of the
+// pins that are known in memory. It asks no upstream anything and writes no pin itself; record does.
+//
+// A Picker has one goroutine, which notes behind the turns when pins were last used; Close ends it and waits.
+package route
+
+import (
+	"hash/fnv"
+	"math"
+	"slices"
+	"strings"
+
+	"mooring"
+)
+
+// Policy names a way to choose for a session that has no pin yet.
+type Policy string
+
+// The policies of CONTRACT section 2.
+const (
+	Rendezvous Policy = "rendezvous"
+	LeastBusy  Policy = "least_busy"
+	RoundRobin Policy = "round_robin"
+)
+
+// Candidate is an upstream as a choice.
+type Candidate struct {
+	Name     mooring.UpstreamName
+	Weight   int
+	InFlight int
+	Up       bool
+	Drained  bool // takes no new sessions
+	Full     bool
+	Accounts []Account
+}
+
+// Account is one of a candidate's accounts.
+type Account struct {
+	Name   mooring.AccountName
+	Weight int
+}
+
+// SetKey names a set of candidates, whatever their order.
+func SetKey(all []Candidate) string {
+	if len(all) == 1 {
+		return string(all[0].Name)
+	}
+	names := make([]string, len(all))
+	for i, c := range all {
+		names[i] = string(c.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ",")
+}
+
+// Order gives the candidates in the order in which a session without a pin tries them: those that are well and take new
+// sessions first. turn counts the choices made so far, for round_robin.
+func Order(p Policy, key string, turn uint64, all []Candidate) []Candidate {
+	out := slices.Clone(all)
+	if len(out) < 2 {
+		return out
+	}
+	switch p {
+	case LeastBusy:
+		slices.SortStableFunc(out, func(a, b Candidate) int { return compareFloat(busy(a), busy(b)) })
+	case RoundRobin:
+		n := int(turn % uint64(len(out))) //nolint:gosec // smaller than a slice's length
+		out = append(out[n:], out[:n]...)
+	case Rendezvous:
+		slices.SortStableFunc(out, func(a, b Candidate) int {
+			return compareFloat(score(key, string(b.Name), b.Weight), score(key, string(a.Name), a.Weight))
+		})
+	}
+	slices.SortStableFunc(out, func(a, b Candidate) int { return reluctance(a) - reluctance(b) })
+	return out
+}
+
+// reluctance puts candidates that should not get a new session behind the others, without leaving them out.
+func reluctance(c Candidate) int {
+	r := 0
+	if c.Full {
+		r++
+	}
+	if !c.Up {
+		r += 2
+	}
+	if c.Drained {
+		r += 4
+	}
+	return r
+}
+
+func busy(c Candidate) float64 { return float64(c.InFlight+1) / float64(max(c.Weight, 1)) }
+
+// score is the weight of a name for a key in weighted rendezvous hashing: the highest one wins, and a name that joins or
+// leaves moves only the keys that it wins or held.
+func score(key, name string, weight int) float64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(key))
+	_, _ = h.Write([]byte{0})
+	_, _ = h.Write([]byte(name))
+	u := (float64(mix(h.Sum64())>>11) + 0.5) / (1 << 53)
+	return float64(max(weight, 1)) / -math.Log(u)
+}
+
+// mix spreads the bits of a hash whose high bits depend little on the last bytes.
+func mix(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// AccountFor gives the account that a session uses at a candidate, by weighted rendezvous.
+func AccountFor(key string, c Candidate) mooring.AccountName {
+	best, name := math.Inf(-1), mooring.AccountName("")
+	for _, a := range c.Accounts {
+		if s := score(key, string(c.Name)+"\x00"+string(a.Name), a.Weight); s > best {
+			best, name = s, a.Name
+		}
+	}
+	return name
+}
+
+func compareFloat(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,90 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"mooring"
+	"mooring/internal/store/postgres"
+	"mooring/internal/store/storetest"
+)
+
+// server gives the address of a server on which databases can be made.
+func server(t *testing.T) string {
+	t.Helper()
+	dsn := os.Getenv("MOORING_TEST_POSTGRES")
+	if dsn == "" {
+		t.Skip("MOORING_TEST_POSTGRES is not set")
+	}
+	return dsn
+}
+
+// database makes an empty database and gives its address and a way to run statements in it.
+func database(t *testing.T, name string) (string, func(query string)) {
+	t.Helper()
+	base, run := connect(t, server(t))
+	run(`DROP DATABASE IF EXISTS ` + name)
+	run(`CREATE DATABASE ` + name)
+	dsn := with(base, name)
+	t.Cleanup(func() { run(`DROP DATABASE ` + name + ` WITH (FORCE)`) })
+	_, inside := connect(t, dsn)
+	return dsn, inside
+}
+
+func connect(t *testing.T, dsn string) (string, func(query string)) {
+	t.Helper()
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return dsn, func(query string) {
+		if _, err := db.Exec(query); err != nil {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+}
+
+// with puts a database's name into an address, whichever of its two forms it has.
+func with(dsn, name string) string {
+	if !strings.Contains(dsn, "://") {
+		return dsn + " dbname=" + name
+	}
+	address, params, _ := strings.Cut(dsn, "?")
+	slash := strings.LastIndex(address, "/")
+	return address[:slash+1] + name + "?" + params
+}
+
+func open(t *testing.T, dsn string) storetest.Store {
+	t.Helper()
+	store, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn, Conns: 4, BlobKey: []byte("key")})
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.Cleanup(func() { _ = store.Close() }) // some tests have closed it
+	return store
+}
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	var made atomic.Int64
+	storetest.Run(t, func(t *testing.T) storetest.Store {
+		t.Helper()
+		dsn, _ := database(t, fmt.Sprintf("mooring_contract_%d", made.Add(1)))
+		return open(t, dsn)
+	})
+}
+
+func newSession(id, alias string) *mooring.Begin {
+	return &mooring.Begin{
+		New:      true,
+		Session:  mooring.Session{Tenant: "acme", ID: mooring.SessionID(id)},
+		Aliases:  []mooring.Alias{{Class: mooring.ClassAny, Value: alias}},
+		Turn:     mooring.Turn{ID: mooring.TurnID("trn_" + id)},
+		Messages: []mooring.Message{{ID: mooring.MessageID("msg_" + id), Content: []byte("token=SECRET-77")}},
+	}
+}

@@ -1,0 +1,132 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"mooring"
+)
+
+// tries is how often a batch is begun that another replica's batch made fail.
+const tries = 4
+
+// Apply commits a batch in one transaction. Each change's own outcome stands in its Err and does not touch the others; the
+// returned error means that nothing of the batch was committed. A batch whose commit may or may not have happened can be
+// applied again: everything in it is found by its id.
+func (s *Store) Apply(ctx context.Context, batch []mooring.Change) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	if err := s.acquire(ctx); err != nil {
+		return err
+	}
+	defer s.release()
+	ctx = s.dialect.writing(ctx)
+	var err error
+	for range tries {
+		err = s.writer.transaction(ctx, func() error { return s.writer.all(ctx, batch) })
+		if err == nil {
+			s.writer.keepLogSmall(ctx)
+			return nil
+		}
+		if _, trouble := s.dialect.Explain(err); trouble != Collided {
+			break
+		}
+		s.writer.drop()
+	}
+	return s.writeFailed(err, fmt.Sprintf("commit %d changes", len(batch)))
+}
+
+func (w *writer) all(ctx context.Context, batch []mooring.Change) error {
+	if err := w.lock(ctx, batch); err != nil {
+		return err
+	}
+	for _, change := range batch {
+		if err := w.one(ctx, change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) one(ctx context.Context, change mooring.Change) error {
+	switch c := change.(type) {
+	case *mooring.Begin:
+		return w.begin(ctx, c)
+	case *mooring.Bind:
+		return w.bind(ctx, c)
+	case *mooring.End:
+		return w.end(ctx, c)
+	case *mooring.Retire:
+		return w.retire(ctx, c)
+	case *mooring.Delete:
+		return w.remove(ctx, c)
+	case *mooring.Prune:
+		return w.prune(ctx, c)
+	case *mooring.PinsUsed:
+		return w.pinsUsed(ctx, c)
+	}
+	panic(fmt.Sprintf("store: unknown change %T", change))
+}
+
+// lock takes the sessions of a batch in one order, so that the batches of two replicas cannot wait for each other.
+func (w *writer) lock(ctx context.Context, batch []mooring.Change) error {
+	if w.dialect.Lock == "" {
+		return nil
+	}
+	touched := map[[2]string]bool{}
+	for _, change := range batch {
+		for _, pair := range sessionsOf(change) {
+			touched[pair] = pair[1] != ""
+		}
+	}
+	var tenants [][]byte
+	var ids []string
+	for pair, named := range touched {
+		if named {
+			tenants, ids = append(tenants, []byte(pair[0])), append(ids, pair[1])
+		}
+	}
+	if len(ids) < 2 {
+		return nil // a single row is locked by its own update
+	}
+	_, err := w.exec(ctx, w.dialect.Lock, tenants, ids)
+	return err
+}
+
+func sessionsOf(change mooring.Change) [][2]string {
+	switch c := change.(type) {
+	case *mooring.Begin:
+		tenant := string(c.Session.Tenant)
+		return [][2]string{{tenant, string(c.Session.ID)}, {tenant, string(c.Session.Parent)}}
+	case *mooring.Bind:
+		return [][2]string{{string(c.Pin.Tenant), string(c.Pin.Session)}}
+	case *mooring.End:
+		return [][2]string{{string(c.Turn.Tenant), string(c.Turn.Session)}}
+	case *mooring.Delete:
+		return [][2]string{{string(c.Tenant), string(c.Session)}}
+	}
+	return nil
+}
+
+// noTenant is the outcome of a change that says no tenant: such rows would be seen by nobody.
+func noTenant() error {
+	return &mooring.Error{Code: mooring.CodeInternal, Err: fmt.Errorf("a change without a tenant")}
+}
+
+// orderPins sorts pins by key, so that two replicas that note the use of the same ones cannot wait for each other.
+func orderPins(pins []mooring.Pin) []mooring.Pin {
+	sorted := append([]mooring.Pin{}, pins...)
+	sort.Slice(sorted, func(i, j int) bool {
+		a, b := sorted[i], sorted[j]
+		if a.Tenant != b.Tenant {
+			return a.Tenant < b.Tenant
+		}
+		if a.Session != b.Session {
+			return a.Session < b.Session
+		}
+		return a.Set < b.Set
+	})
+	return sorted
+}

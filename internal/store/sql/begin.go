@@ -1,0 +1,194 @@
+package sqlstore
+
+import (
+	"context"
+
+	"mooring"
+)
+
+func (w *writer) begin(ctx context.Context, c *mooring.Begin) error {
+	c.Won, c.RemoteID, c.Err = nil, "", nil
+	if c.Session.Tenant == "" {
+		c.Err = noTenant()
+		return nil
+	}
+	if err := w.open(ctx, c); err != nil || c.Err != nil {
+		return err
+	}
+	if c.Turn.ID != "" {
+		if err := w.insertTurn(ctx, c.Session, c.Turn); err != nil {
+			return err
+		}
+	}
+	for _, alias := range c.Aliases {
+		if _, err := w.addAlias(ctx, c.Session, alias); err != nil {
+			return err
+		}
+	}
+	if err := w.addMessages(ctx, c.Session, c.Messages, c.Chain); err != nil {
+		return err
+	}
+	if err := w.claim(ctx, c); err != nil {
+		return err
+	}
+	return w.takeRemote(ctx, c)
+}
+
+// open makes or updates the session of a turn. Where c.Err is set nothing was written.
+func (w *writer) open(ctx context.Context, c *mooring.Begin) error {
+	if !c.New {
+		return w.continueSession(ctx, c)
+	}
+	if len(c.Aliases) > 0 {
+		holder, err := w.addAlias(ctx, c.Session, c.Aliases[0])
+		if err != nil {
+			return err
+		}
+		if holder != c.Session.ID {
+			c.Err = mooring.Errorf(mooring.CodeSessionTaken, "another request has just begun this session")
+			return nil
+		}
+	}
+	fresh, err := w.insertSession(ctx, c)
+	if err != nil || fresh {
+		return err
+	}
+	return w.continueSession(ctx, c) // the same change once more: its first commit did happen
+}
+
+const addAlias = `INSERT INTO alias (tenant, class, value, session) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`
+
+const aliasHolder = `SELECT session FROM alias WHERE tenant = $1 AND class = $2 AND value = $3`
+
+// addAlias gives the session that holds the alias afterwards.
+func (w *writer) addAlias(ctx context.Context, s mooring.Session, a mooring.Alias) (mooring.SessionID, error) {
+	added, err := w.exec(ctx, addAlias, raw(s.Tenant), text(a.Class), bytes(a.Value), s.ID)
+	if err != nil || added > 0 {
+		return s.ID, err
+	}
+	var holder mooring.SessionID
+	_, err = w.first(ctx, []any{&holder}, aliasHolder, raw(s.Tenant), text(a.Class), bytes(a.Value))
+	return holder, err
+}
+
+const insertSession = `INSERT INTO session (tenant, id, client_key, friendly_id, title, client, project, parent, root, relation,
+	state, upstream, models, turns, side_only, cost_usd, unpriced, tip, tip_turn, created_at, updated_at, pinned, archived)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 0, 0, $16, $17, $18, $19, $20, $21)
+	ON CONFLICT DO NOTHING`
+
+const rootOf = `SELECT root FROM session WHERE tenant = $1 AND id = $2`
+
+// insertSession gives false where the session is there already.
+func (w *writer) insertSession(ctx context.Context, c *mooring.Begin) (bool, error) {
+	s := c.Session
+	parent, root := s.Parent, s.ID
+	if parent != "" {
+		found, err := w.first(ctx, []any{&root}, rootOf, raw(s.Tenant), parent)
+		if err != nil {
+			return false, err
+		}
+		if !found {
+			parent = "" // deleted meanwhile, which detaches its children
+		}
+	}
+	models, err := document(s.Models, len(s.Models) == 0)
+	if err != nil {
+		return false, err
+	}
+	step := stepOf(c)
+	added, err := w.exec(ctx, insertSession, raw(s.Tenant), s.ID, bytes(s.Key), text(s.FriendlyID), text(s.Title),
+		text(s.Client), text(s.Project), parent, root, s.Relation, step.state, text(s.Upstream), models, step.turns, step.side,
+		step.tip, step.turn, micros(s.CreatedAt), step.at, s.Pinned, s.Archived)
+	return added > 0, err
+}
+
+// step is what a beginning turn does to its session.
+type step struct {
+	state mooring.TurnState
+	turns int
+	side  bool
+	tip   mooring.MessageID // empty: stays
+	turn  mooring.TurnID    // empty: stays
+	at    int64
+}
+
+func stepOf(c *mooring.Begin) step {
+	t := c.Turn
+	at := t.StartedAt
+	if at.IsZero() {
+		at = c.Session.UpdatedAt
+	}
+	switch {
+	case t.ID == "":
+		return step{state: c.Session.State, side: c.Session.SideOnly, tip: c.Session.Tip, at: micros(at)}
+	case t.Kind == mooring.KindSide:
+		return step{state: mooring.Running, side: true, at: micros(at)}
+	}
+	tip := t.Question
+	if n := len(c.Messages); n > 0 {
+		tip = c.Messages[n-1].ID
+	}
+	return step{state: mooring.Running, turns: 1, tip: tip, turn: t.ID, at: micros(at)}
+}
+
+// A side turn moves the state of a session only while that has nothing else.
+const continueSession = `UPDATE session SET
+	updated_at = $3,
+	state = CASE WHEN $4 AND NOT side_only THEN state ELSE $5 END,
+	side_only = side_only AND $4,
+	turns = turns + CASE WHEN EXISTS (SELECT 1 FROM turn WHERE turn.tenant = $1 AND turn.id = $6) THEN 0 ELSE $7 END,
+	tip = CASE WHEN $8 = '' THEN tip ELSE $8 END,
+	tip_turn = CASE WHEN $9 = '' THEN tip_turn ELSE $9 END,
+	upstream = CASE WHEN $10 = '' OR ($4 AND NOT side_only) THEN upstream ELSE $10 END,
+	client = CASE WHEN client = '' THEN $11 ELSE client END,
+	project = CASE WHEN project = '' THEN $12 ELSE project END,
+	title = CASE WHEN title = '' THEN $13 ELSE title END,
+	models = CASE WHEN $14 = '' THEN models ELSE $14 END
+	WHERE tenant = $1 AND id = $2`
+
+func (w *writer) continueSession(ctx context.Context, c *mooring.Begin) error {
+	s, step := c.Session, stepOf(c)
+	models, err := document(s.Models, len(s.Models) == 0)
+	if err != nil {
+		return err
+	}
+	n, err := w.exec(ctx, continueSession, raw(s.Tenant), s.ID, step.at, step.side, step.state, c.Turn.ID, step.turns,
+		step.tip, step.turn, text(s.Upstream), text(s.Client), text(s.Project), text(s.Title), models)
+	if err == nil && n == 0 {
+		c.Err = gone()
+	}
+	return err
+}
+
+func gone() error {
+	return mooring.Errorf(mooring.CodeSessionGone, "the session has been deleted")
+}
+
+// The next attempt of a turn finds its row: it runs again, and keeps when it first began and what it has cost so far.
+const insertTurn = `INSERT INTO turn (tenant, id, session, kind, protocol, model, api_key, stream, state, upstream, account, pin,
+	identity, evidence, question, answer, view, attempts, unpriced, status, error_code, body_digest, replica, started_at,
+	first_at, ended_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, '', $16, $17, 0, 0, '', $18, $19, $20, 0, 0)
+	ON CONFLICT (tenant, id) DO UPDATE SET state = excluded.state, stream = excluded.stream, upstream = excluded.upstream,
+	account = excluded.account, pin = excluded.pin, identity = excluded.identity, evidence = excluded.evidence,
+	view = excluded.view, status = 0, error_code = '', replica = excluded.replica, first_at = 0, ended_at = 0
+	WHERE turn.session = excluded.session`
+
+func (w *writer) insertTurn(ctx context.Context, s mooring.Session, t mooring.Turn) error {
+	evidence, err := document(t.Evidence, len(t.Evidence) == 0)
+	if err != nil {
+		return err
+	}
+	view, err := document(t.View, t.View == nil)
+	if err != nil {
+		return err
+	}
+	attempts, err := document(t.Attempts, len(t.Attempts) == 0)
+	if err != nil {
+		return err
+	}
+	_, err = w.exec(ctx, insertTurn, raw(s.Tenant), t.ID, s.ID, t.Kind, t.Protocol, text(t.Model), text(t.Key), t.Stream,
+		mooring.Running, text(t.Upstream), text(t.Account), t.Pin, text(t.Identity), evidence, t.Question, view, attempts,
+		t.BodyDigest, text(t.Replica), micros(t.StartedAt))
+	return err
+}

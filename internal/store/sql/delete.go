@@ -1,0 +1,128 @@
+package sqlstore
+
+import (
+	"context"
+
+	"mooring"
+)
+
+// Every child becomes the root of what stands below it. UNION ends a walk in a circle, which no version should have written.
+const reroot = `UPDATE session SET root = tree.top FROM (
+	WITH RECURSIVE below(id, top) AS (
+		SELECT id, id FROM session WHERE tenant = $1 AND parent = $2 AND parent <> ''
+		UNION
+		SELECT s.id, below.top FROM below JOIN session AS s ON s.tenant = $1 AND s.parent = below.id AND s.parent <> ''
+	) SELECT id, top FROM below) AS tree
+	WHERE session.tenant = $1 AND session.id = tree.id`
+
+const detach = `UPDATE session SET parent = '' WHERE tenant = $1 AND parent = $2 AND parent <> ''`
+
+const deleteSession = `DELETE FROM session WHERE tenant = $1 AND id = $2`
+
+func (w *writer) remove(ctx context.Context, c *mooring.Delete) error {
+	c.Err = nil
+	n, err := w.exec(ctx, deleteSession, raw(c.Tenant), c.Session)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		c.Err = sessionNotFound()
+		return nil
+	}
+	for _, query := range []string{reroot, detach} {
+		if _, err := w.exec(ctx, query, raw(c.Tenant), c.Session); err != nil {
+			return err
+		}
+	}
+	return w.removeRows(ctx, raw(c.Tenant), c.Session)
+}
+
+const releaseBlobs = `UPDATE blob SET refs = blob.refs - gone.n FROM (
+	SELECT blob AS digest, count(*) AS n FROM message WHERE tenant = $1 AND session = $2 AND blob IS NOT NULL GROUP BY blob) AS gone
+	WHERE blob.tenant = $1 AND blob.digest = gone.digest`
+
+const deleteBlobs = `DELETE FROM blob WHERE tenant = $1 AND refs <= 0 AND digest IN
+	(SELECT blob FROM message WHERE tenant = $1 AND session = $2 AND blob IS NOT NULL)`
+
+// removeRows takes away all that a session had.
+func (w *writer) removeRows(ctx context.Context, tenant []byte, session mooring.SessionID) error {
+	for _, query := range []string{
+		releaseBlobs,
+		deleteBlobs,
+		`DELETE FROM message WHERE tenant = $1 AND session = $2`,
+		`DELETE FROM turn WHERE tenant = $1 AND session = $2`,
+		`DELETE FROM chain WHERE tenant = $1 AND session = $2`,
+		`DELETE FROM alias WHERE tenant = $1 AND session = $2`,
+		`DELETE FROM pin WHERE tenant = $1 AND session = $2`,
+		forgetRemotes,
+	} {
+		if _, err := w.exec(ctx, query, tenant, session); err != nil {
+			return err
+		}
+	}
+	w.wipe = WipeLog
+	return nil
+}
+
+func sessionNotFound() error {
+	return mooring.Errorf(mooring.CodeSessionNotFound, "there is no such session")
+}
+
+// The tenants are found by hopping through the index, not by reading all of it.
+const tenants = `WITH RECURSIVE hop(tenant) AS (
+	SELECT (SELECT tenant FROM session ORDER BY tenant LIMIT 1)
+	UNION ALL
+	SELECT (SELECT s.tenant FROM session AS s WHERE s.tenant > hop.tenant ORDER BY s.tenant LIMIT 1) FROM hop
+	WHERE hop.tenant IS NOT NULL
+	) SELECT tenant, '' FROM hop WHERE tenant IS NOT NULL`
+
+const idleRoots = `SELECT id, '' FROM session AS s WHERE tenant = $1 AND side_only = $2 AND updated_at < $3 AND parent = ''
+	AND NOT EXISTS (SELECT 1 FROM session AS d WHERE d.tenant = s.tenant AND d.root = s.id AND d.root <> d.id AND d.updated_at >= $3)
+	ORDER BY updated_at LIMIT $4`
+
+const descendants = `SELECT id, '' FROM session WHERE tenant = $1 AND root = $2 AND root <> id`
+
+func (w *writer) prune(ctx context.Context, c *mooring.Prune) error {
+	c.Removed, c.Err = 0, nil
+	all, err := w.pairs(ctx, tenants)
+	if err != nil {
+		return err
+	}
+	left := c.Limit
+	for _, tenant := range all {
+		for _, sideOnly := range []bool{false, true} {
+			if left <= 0 {
+				return nil
+			}
+			roots, err := w.pairs(ctx, idleRoots, []byte(tenant[0]), sideOnly, micros(c.Before), left)
+			if err != nil {
+				return err
+			}
+			left -= len(roots)
+			if err := w.pruneTrees(ctx, []byte(tenant[0]), roots, c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *writer) pruneTrees(ctx context.Context, tenant []byte, roots [][2]string, c *mooring.Prune) error {
+	for _, root := range roots {
+		tree, err := w.pairs(ctx, descendants, tenant, root[0])
+		if err != nil {
+			return err
+		}
+		for _, member := range append(tree, root) {
+			n, err := w.exec(ctx, deleteSession, tenant, member[0])
+			if err != nil {
+				return err
+			}
+			c.Removed += n
+			if err := w.removeRows(ctx, tenant, mooring.SessionID(member[0])); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package sqlstore
+
+import (
+	"context"
+
+	"mooring"
+)
+
+// The session changes by the difference to what the turn's row held, so that the same end committed twice counts once, and a
+// next attempt counts what it added.
+const endSession = `UPDATE session SET
+	updated_at = $3,
+	state = CASE WHEN session.tip_turn = $2 OR session.side_only THEN $4 ELSE session.state END,
+	upstream = CASE WHEN $5 <> '' AND (session.tip_turn = $2 OR session.side_only) THEN $5 ELSE session.upstream END,
+	tip = CASE WHEN session.tip_turn = $2 AND $6 <> '' THEN $6 ELSE session.tip END,
+	input = COALESCE(COALESCE(session.input, 0) + $7 - COALESCE(turn.input, 0), session.input),
+	output = COALESCE(COALESCE(session.output, 0) + $8 - COALESCE(turn.output, 0), session.output),
+	cache_read = COALESCE(COALESCE(session.cache_read, 0) + $9 - COALESCE(turn.cache_read, 0), session.cache_read),
+	cache_write_5m = COALESCE(COALESCE(session.cache_write_5m, 0) + $10 - COALESCE(turn.cache_write_5m, 0), session.cache_write_5m),
+	cache_write_1h = COALESCE(COALESCE(session.cache_write_1h, 0) + $11 - COALESCE(turn.cache_write_1h, 0), session.cache_write_1h),
+	cost_usd = session.cost_usd + COALESCE(CAST($12 AS DOUBLE PRECISION), 0) - COALESCE(turn.cost_usd, 0),
+	unpriced = session.unpriced + $13 - turn.unpriced
+	FROM turn
+	WHERE turn.tenant = $1 AND turn.id = $2 AND session.tenant = turn.tenant AND session.id = turn.session`
+
+const endTurn = `UPDATE turn SET state = $3, upstream = $4, account = $5, pin = $6, attempts = $7,
+	answer = CASE WHEN $8 = '' THEN answer ELSE $8 END,
+	input = COALESCE($9, input), output = COALESCE($10, output), cache_read = COALESCE($11, cache_read),
+	cache_write_5m = COALESCE($12, cache_write_5m), cache_write_1h = COALESCE($13, cache_write_1h),
+	cost_usd = $14, unpriced = $15, status = $16, error_code = $17, first_at = $18, ended_at = $19
+	WHERE tenant = $1 AND id = $2`
+
+func (w *writer) end(ctx context.Context, c *mooring.End) error {
+	c.Err = nil
+	t, u := c.Turn, c.Turn.Usage
+	answer := t.Answer
+	if c.Answer != nil {
+		answer = c.Answer.ID
+	}
+	n, err := w.exec(ctx, endSession, raw(t.Tenant), t.ID, micros(t.EndedAt), t.State, text(t.Upstream), answer, tokens(u.Input),
+		tokens(u.Output), tokens(u.CacheRead), tokens(u.CacheWrite5m), tokens(u.CacheWrite1h), dollars(t.CostUSD), unpriced(t))
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		c.Err = gone()
+		return nil
+	}
+	attempts, err := document(t.Attempts, len(t.Attempts) == 0)
+	if err != nil {
+		return err
+	}
+	_, err = w.exec(ctx, endTurn, raw(t.Tenant), t.ID, t.State, text(t.Upstream), text(t.Account), t.Pin, attempts, answer,
+		tokens(u.Input), tokens(u.Output), tokens(u.CacheRead), tokens(u.CacheWrite5m), tokens(u.CacheWrite1h),
+		dollars(t.CostUSD), unpriced(t), t.Status, t.ErrorCode, micros(t.FirstAt), micros(t.EndedAt))
+	if err != nil {
+		return err
+	}
+	return w.answer(ctx, c)
+}
+
+// answer writes what an end brings besides the turn's state.
+func (w *writer) answer(ctx context.Context, c *mooring.End) error {
+	owner := mooring.Session{Tenant: c.Turn.Tenant, ID: c.Turn.Session}
+	var messages []mooring.Message
+	if c.Answer != nil {
+		messages = []mooring.Message{*c.Answer}
+	}
+	if err := w.addMessages(ctx, owner, messages, c.Chain); err != nil {
+		return err
+	}
+	if c.DropClaim {
+		if _, err := w.exec(ctx, dropClaim, raw(c.Turn.Tenant), c.Turn.Session, c.Turn.ID); err != nil {
+			return err
+		}
+	}
+	return w.pinTo(ctx, c.Bind, c.Remote)
+}
+
+// unpriced is 1 for a turn that used something nobody knows the price of. One that failed before it used anything costs
+// nothing.
+func unpriced(t mooring.Turn) int {
+	u := t.Usage
+	used := t.State == mooring.Completed || u.Input.Known || u.Output.Known || u.CacheRead.Known || u.CacheWrite5m.Known ||
+		u.CacheWrite1h.Known
+	if t.CostUSD == nil && used {
+		return 1
+	}
+	return 0
+}

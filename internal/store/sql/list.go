@@ -1,0 +1,88 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"mooring"
+)
+
+// totalMax is how far the sessions of a filter are counted; one more says that there are more.
+const totalMax = 10_000
+
+// defaultLimit is the length of a page for a caller that asks for none.
+const defaultLimit = 100
+
+// Sessions lists a tenant's sessions, the newest activity first, without reading a message. A total above 10,000 stands for
+// "more than that".
+func (s *Store) Sessions(ctx context.Context, tenant mooring.Tenant, f mooring.SessionFilter) (mooring.SessionPage, error) {
+	page, err := s.list(ctx, tenant, f)
+	return page, s.dialect.failed(err, "list sessions")
+}
+
+func (s *Store) list(ctx context.Context, tenant mooring.Tenant, f mooring.SessionFilter) (mooring.SessionPage, error) {
+	var page mooring.SessionPage
+	limit := f.Limit
+	if limit <= 0 {
+		limit = defaultLimit
+	}
+	where, args := s.narrow(tenant, f)
+	total := func(row scanner) error { return row.Scan(&page.Total) }
+	counted := fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM session WHERE %s LIMIT %d) AS counted`, where, totalMax+1)
+	if _, err := s.first(ctx, total, counted, args...); err != nil {
+		return page, err
+	}
+	if f.After != (mooring.SessionCursor{}) {
+		where += fmt.Sprintf(` AND (updated_at, id) < ($%d, $%d)`, len(args)+1, len(args)+2)
+		args = append(args, micros(f.After.UpdatedAt), f.After.ID)
+	}
+	args = append(args, limit+1)
+	query := fmt.Sprintf(`SELECT %s FROM session WHERE %s ORDER BY updated_at DESC, id DESC LIMIT $%d`, sessionColumns, where, len(args))
+	list, err := s.sessions(ctx, query, args...)
+	if err != nil {
+		return page, err
+	}
+	page.Sessions, page.More = list, len(list) > limit
+	if page.More {
+		page.Sessions = list[:limit]
+	}
+	return page, nil
+}
+
+// narrow gives the condition of a filter. Its text depends on which fields are set, never on their values.
+func (s *Store) narrow(tenant mooring.Tenant, f mooring.SessionFilter) (string, []any) {
+	args := []any{raw(tenant)}
+	conditions := []string{`tenant = $1`}
+	if f.Query != "" {
+		args = append(args, likePattern(f.Query), bytes(f.Query))
+		conditions = append(conditions, s.dialect.Match)
+	}
+	for _, field := range []struct{ column, value string }{
+		{"client", text(f.Client)},
+		{"project", text(f.Project)},
+		{"upstream", text(f.Upstream)},
+		{"state", text(f.State)},
+		{"parent", text(f.Parent)},
+	} {
+		if field.value != "" {
+			args = append(args, field.value)
+			conditions = append(conditions, fmt.Sprintf(`%s = $%d`, field.column, len(args)))
+		}
+	}
+	args = append(args, f.Kind == mooring.KindSide)
+	conditions = append(conditions, fmt.Sprintf(`side_only = $%d`, len(args)))
+	switch f.Kind {
+	case mooring.KindMain:
+		conditions = append(conditions, `relation <> 'subagent'`)
+	case mooring.KindSubagent:
+		conditions = append(conditions, `relation = 'subagent'`)
+	case mooring.KindSide, mooring.KindCompaction:
+	}
+	return strings.Join(conditions, " AND "), args
+}
+
+// likePattern matches a text anywhere, with what LIKE would read as a wildcard taken as it is.
+func likePattern(query string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text(query)) + "%"
+}

@@ -1,0 +1,60 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+
+	"mooring"
+)
+
+// inlineMax is the longest content that stands in its message's row; longer ones are kept once per tenant in blob.
+const inlineMax = 2 << 10
+
+const insertMessage = `INSERT INTO message (tenant, id, session, parent, turn, role, state, protocol, content, blob, digest,
+	created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`
+
+const holdBlob = `INSERT INTO blob (tenant, digest, content, refs) VALUES ($1, $2, $3, 1)
+	ON CONFLICT (tenant, digest) DO UPDATE SET refs = blob.refs + 1`
+
+const insertChain = `INSERT INTO chain (tenant, digest, kind, message, session) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`
+
+func (w *writer) addMessages(ctx context.Context, s mooring.Session, list []mooring.Message, chain []mooring.ChainEntry) error {
+	for _, m := range list {
+		if err := w.addMessage(ctx, s, m); err != nil {
+			return err
+		}
+	}
+	for _, e := range chain {
+		if _, err := w.exec(ctx, insertChain, raw(s.Tenant), e.Digest, int64(e.Kind), e.Message, s.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) addMessage(ctx context.Context, s mooring.Session, m mooring.Message) error {
+	inline, blob := append([]byte{}, m.Content...), []byte(nil)
+	if len(m.Content) > inlineMax {
+		inline, blob = nil, w.blobDigest(s.Tenant, m.Content)
+	}
+	added, err := w.exec(ctx, insertMessage, raw(s.Tenant), m.ID, s.ID, m.Parent, m.Turn, text(m.Role), m.State, m.Protocol,
+		inline, blob, m.Digest, micros(m.CreatedAt))
+	if err != nil || added == 0 || blob == nil {
+		return err
+	}
+	_, err = w.exec(ctx, holdBlob, raw(s.Tenant), blob, m.Content)
+	return err
+}
+
+// blobDigest is keyed and names the tenant: neither a reader of the store nor another tenant learns which contents are equal.
+func (w *writer) blobDigest(tenant mooring.Tenant, content []byte) []byte {
+	mac := hmac.New(sha256.New, w.blobKey)
+	var size [8]byte
+	binary.BigEndian.PutUint64(size[:], uint64(len(tenant)))
+	mac.Write(size[:])
+	mac.Write([]byte(tenant))
+	mac.Write(content)
+	return mac.Sum(nil)
+}

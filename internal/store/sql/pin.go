@@ -1,0 +1,96 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+
+	"mooring"
+)
+
+const insertClaim = `INSERT INTO pin (tenant, session, candidates, upstream, account, bound, turn, used_at)
+	VALUES ($1, $2, $3, $4, $5, FALSE, $6, $7) ON CONFLICT DO NOTHING`
+
+const pinHolder = `SELECT upstream, account, bound, turn, used_at FROM pin WHERE tenant = $1 AND session = $2 AND candidates = $3`
+
+// claim makes the claim where nobody has the pin, and gives the row that holds.
+func (w *writer) claim(ctx context.Context, c *mooring.Begin) error {
+	if c.Claim == nil {
+		return nil
+	}
+	p := *c.Claim
+	p.Tenant, p.Session = c.Session.Tenant, c.Session.ID
+	for range tries {
+		added, err := w.exec(ctx, insertClaim, raw(p.Tenant), p.Session, text(p.Set), text(p.Upstream), text(p.Account), p.Turn,
+			micros(p.UsedAt))
+		if err != nil {
+			return err
+		}
+		if added > 0 {
+			p.Bound = false
+			c.Won = &p
+			return nil
+		}
+		held := p
+		found, err := w.first(ctx, []any{&held.Upstream, &held.Account, &held.Bound, &held.Turn, moment{&held.UsedAt}},
+			pinHolder, raw(p.Tenant), p.Session, text(p.Set))
+		if err != nil {
+			return err
+		}
+		if found {
+			c.Won = &held
+			return nil
+		}
+	}
+	return errors.New("a pin that another replica makes and drops all the time")
+}
+
+const bindPin = `INSERT INTO pin (tenant, session, candidates, upstream, account, bound, turn, used_at)
+	VALUES ($1, $2, $3, $4, $5, TRUE, $6, $7)
+	ON CONFLICT (tenant, session, candidates) DO UPDATE SET upstream = excluded.upstream, account = excluded.account,
+	bound = TRUE, turn = excluded.turn, used_at = excluded.used_at`
+
+const sessionExists = `SELECT 1 FROM session WHERE tenant = $1 AND id = $2`
+
+func (w *writer) bind(ctx context.Context, c *mooring.Bind) error {
+	c.Err = nil
+	var one int
+	found, err := w.first(ctx, []any{&one}, sessionExists, raw(c.Pin.Tenant), c.Pin.Session)
+	if err != nil {
+		return err
+	}
+	if !found {
+		c.Err = gone()
+		return nil
+	}
+	return w.pinTo(ctx, &c.Pin, c.Remote)
+}
+
+// pinTo binds a pin and takes over the remote id that the upstream told; either may be nil.
+func (w *writer) pinTo(ctx context.Context, p *mooring.Pin, remote *mooring.RemoteSession) error {
+	if p != nil {
+		_, err := w.exec(ctx, bindPin, raw(p.Tenant), p.Session, text(p.Set), text(p.Upstream), text(p.Account), p.Turn,
+			micros(p.UsedAt))
+		if err != nil {
+			return err
+		}
+	}
+	if remote == nil {
+		return nil
+	}
+	_, err := w.holdRemote(ctx, *remote)
+	return err
+}
+
+const dropClaim = `DELETE FROM pin WHERE tenant = $1 AND session = $2 AND turn = $3 AND NOT bound`
+
+const pinUsed = `UPDATE pin SET used_at = $4 WHERE tenant = $1 AND session = $2 AND candidates = $3 AND used_at < $4`
+
+func (w *writer) pinsUsed(ctx context.Context, c *mooring.PinsUsed) error {
+	c.Err = nil
+	for _, p := range orderPins(c.Pins) {
+		if _, err := w.exec(ctx, pinUsed, raw(p.Tenant), p.Session, text(p.Set), micros(p.UsedAt)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+
+	"mooring"
+)
+
+const sessionColumns = `tenant, id, client_key, friendly_id, title, client, project, parent, root, relation, state, upstream,
+	models, turns, side_only, input, output, cache_read, cache_write_5m, cache_write_1h, cost_usd, unpriced, tip, tip_turn,
+	created_at, updated_at, pinned, archived`
+
+func scanSession(row scanner) (mooring.Session, error) {
+	var s mooring.Session
+	var models string
+	var cost float64
+	var unpriced int
+	err := row.Scan((*rawText)(&s.Tenant), &s.ID, (*rawText)(&s.Key), &s.FriendlyID, &s.Title, &s.Client, &s.Project, &s.Parent,
+		&s.Root, &s.Relation, &s.State, &s.Upstream, &models, &s.Turns, &s.SideOnly, count{&s.Usage.Input}, count{&s.Usage.Output},
+		count{&s.Usage.CacheRead}, count{&s.Usage.CacheWrite5m}, count{&s.Usage.CacheWrite1h}, &cost, &unpriced, &s.Tip,
+		&s.TipTurn, moment{&s.CreatedAt}, moment{&s.UpdatedAt}, &s.Pinned, &s.Archived)
+	if err != nil {
+		return s, err
+	}
+	if unpriced == 0 {
+		s.CostUSD = &cost
+	}
+	return s, parse(models, &s.Models)
+}
+
+const sessionByID = `SELECT ` + sessionColumns + ` FROM session WHERE tenant = $1 AND id = $2`
+
+// Session gives one session of a tenant, or an error with CodeSessionNotFound.
+func (s *Store) Session(ctx context.Context, tenant mooring.Tenant, id mooring.SessionID) (mooring.Session, error) {
+	list, err := s.sessions(ctx, sessionByID, raw(tenant), id)
+	if err != nil {
+		return mooring.Session{}, s.dialect.failed(err, fmt.Sprintf("read session %s", id.Short()))
+	}
+	if len(list) == 0 {
+		return mooring.Session{}, sessionNotFound()
+	}
+	return list[0], nil
+}
+
+const sessionsByKey = `SELECT ` + sessionColumns + ` FROM session WHERE tenant = $1 AND client_key = $2 ORDER BY updated_at DESC, id DESC`
+
+// SessionsByKey gives the sessions that a client named by these very bytes, the newest activity first.
+func (s *Store) SessionsByKey(ctx context.Context, tenant mooring.Tenant, key string) ([]mooring.Session, error) {
+	list, err := s.sessions(ctx, sessionsByKey, raw(tenant), bytes(key))
+	return list, s.dialect.failed(err, "read sessions by key")
+}
+
+func (s *Store) sessions(ctx context.Context, query string, args ...any) ([]mooring.Session, error) {
+	var list []mooring.Session
+	err := s.each(ctx, func(row scanner) error {
+		one, err := scanSession(row)
+		list = append(list, one)
+		return err
+	}, query, args...)
+	return list, err
+}

@@ -1,0 +1,85 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"mooring"
+)
+
+const turnColumns = `tenant, id, session, kind, protocol, model, api_key, stream, state, upstream, account, pin, identity,
+	evidence, question, answer, view, attempts, input, output, cache_read, cache_write_5m, cache_write_1h, cost_usd, status,
+	error_code, body_digest, replica, started_at, first_at, ended_at`
+
+func scanTurn(row scanner) (mooring.Turn, error) {
+	var t mooring.Turn
+	var evidence, view, attempts string
+	var cost sql.NullFloat64
+	err := row.Scan((*rawText)(&t.Tenant), &t.ID, &t.Session, &t.Kind, &t.Protocol, &t.Model, &t.Key, &t.Stream, &t.State,
+		&t.Upstream, &t.Account, &t.Pin, &t.Identity, &evidence, &t.Question, &t.Answer, &view, &attempts, count{&t.Usage.Input},
+		count{&t.Usage.Output}, count{&t.Usage.CacheRead}, count{&t.Usage.CacheWrite5m}, count{&t.Usage.CacheWrite1h}, &cost,
+		&t.Status, &t.ErrorCode, &t.BodyDigest, &t.Replica, moment{&t.StartedAt}, moment{&t.FirstAt}, moment{&t.EndedAt})
+	if err != nil {
+		return t, err
+	}
+	if cost.Valid {
+		t.CostUSD = &cost.Float64
+	}
+	if err := parse(evidence, &t.Evidence); err != nil {
+		return t, err
+	}
+	if err := parse(view, &t.View); err != nil {
+		return t, err
+	}
+	return t, parse(attempts, &t.Attempts)
+}
+
+func (s *Store) turns(ctx context.Context, query string, args ...any) ([]mooring.Turn, error) {
+	var list []mooring.Turn
+	err := s.each(ctx, func(row scanner) error {
+		t, err := scanTurn(row)
+		list = append(list, t)
+		return err
+	}, query, args...)
+	return list, err
+}
+
+const turnsOfSession = `SELECT ` + turnColumns + ` FROM turn WHERE tenant = $1 AND session = $2 ORDER BY id DESC LIMIT $3`
+
+// Turns gives the last turns of a session, oldest first. A limit of 0 stands for all of them.
+func (s *Store) Turns(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, limit int) ([]mooring.Turn, error) {
+	if limit <= 0 {
+		limit = 1 << 30 // more than a session can have
+	}
+	list, err := s.turns(ctx, turnsOfSession, raw(tenant), session, limit)
+	slices.Reverse(list)
+	return list, s.dialect.failed(err, fmt.Sprintf("read turns of session %s", session.Short()))
+}
+
+const turnByID = `SELECT ` + turnColumns + ` FROM turn WHERE tenant = $1 AND id = $2`
+
+// Turn gives one turn of a tenant, or an error with CodeNotFound.
+func (s *Store) Turn(ctx context.Context, tenant mooring.Tenant, id mooring.TurnID) (mooring.Turn, error) {
+	list, err := s.turns(ctx, turnByID, raw(tenant), id)
+	if err != nil {
+		return mooring.Turn{}, s.dialect.failed(err, "read a turn")
+	}
+	if len(list) == 0 {
+		return mooring.Turn{}, mooring.Errorf(mooring.CodeNotFound, "there is no such turn")
+	}
+	return list[0], nil
+}
+
+const keyUse = `SELECT count(*), COALESCE(sum(cost_usd), 0) FROM turn
+	WHERE tenant = $1 AND api_key = $2 AND api_key <> '' AND started_at >= $3 AND started_at < $4`
+
+// KeyUse counts the turns that a key began from one time to before another, and what they cost so far.
+func (s *Store) KeyUse(ctx context.Context, tenant mooring.Tenant, key mooring.KeyName, from, to time.Time) (mooring.KeyUse, error) {
+	var use mooring.KeyUse
+	_, err := s.first(ctx, func(row scanner) error { return row.Scan(&use.Turns, &use.CostUSD) }, keyUse, raw(tenant), text(key),
+		micros(from), micros(to))
+	return use, s.dialect.failed(err, "read the use of a key")
+}

@@ -1,0 +1,177 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+)
+
+// writer is the one connection that writes, with its prepared statements. Whoever holds the store's token may use it. Its
+// methods give the database's errors as they are; Apply, Ping and Idle translate them.
+type writer struct {
+	db      *sql.DB
+	dialect Dialect
+	blobKey []byte
+	conn    *sql.Conn // nil until the first use and after a failure
+	stmts   map[string]*sql.Stmt
+	wipe    Wipe // what the next checkpoint has to do
+}
+
+func (w *writer) connect(ctx context.Context) error {
+	if w.conn != nil {
+		return nil
+	}
+	conn, err := w.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	w.conn, w.stmts = conn, map[string]*sql.Stmt{}
+	return nil
+}
+
+// drop gives the connection up for good: after a failure nobody knows the state that it is in.
+func (w *writer) drop() {
+	if w.conn == nil {
+		return
+	}
+	for _, stmt := range w.stmts {
+		_ = stmt.Close() // the connection goes with them
+	}
+	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn }) // tells the pool not to keep it
+	_ = w.conn.Close()                                           // gone already
+	w.conn, w.stmts = nil, nil
+}
+
+func (w *writer) close() error {
+	if w.conn == nil {
+		return nil
+	}
+	var err error
+	if w.dialect.Checkpoint != nil {
+		w.wipe = WipeLog
+		err = w.checkpoint(context.Background())
+	}
+	for _, stmt := range w.stmts {
+		err = errors.Join(err, stmt.Close())
+	}
+	err = errors.Join(err, w.conn.Close())
+	w.conn, w.stmts = nil, nil
+	return err
+}
+
+// transaction runs body between the dialect's begin and commit. After an error nothing of it stays and the connection is to be
+// dropped.
+func (w *writer) transaction(ctx context.Context, body func() error) error {
+	if err := w.connect(ctx); err != nil {
+		return err
+	}
+	if _, err := w.exec(ctx, w.dialect.Begin); err != nil {
+		return err
+	}
+	if err := body(); err != nil {
+		_, _ = w.conn.ExecContext(ctx, "ROLLBACK") // the caller drops the connection, which rolls back too
+		return err
+	}
+	_, err := w.exec(ctx, "COMMIT")
+	return err
+}
+
+func (w *writer) probe(ctx context.Context) error {
+	return w.transaction(ctx, func() error {
+		writable := false
+		if err := w.conn.QueryRowContext(ctx, w.dialect.Probe).Scan(&writable); err != nil {
+			return err
+		}
+		if !writable {
+			return Unavailable(errors.New("the database is read-only"))
+		}
+		return nil
+	})
+}
+
+func (w *writer) checkpoint(ctx context.Context) error {
+	if err := w.connect(ctx); err != nil {
+		return err
+	}
+	if err := w.dialect.Checkpoint(ctx, w.conn, w.wipe); err != nil {
+		return err
+	}
+	w.wipe = KeepLog
+	return nil
+}
+
+// keepLogSmall forces the checkpoint that no idle moment came for. The changes are committed: a failure is the next
+// checkpoint's to report.
+func (w *writer) keepLogSmall(ctx context.Context) {
+	if w.dialect.Checkpoint == nil || !w.dialect.Full() {
+		return
+	}
+	w.wipe = WipeLog
+	_ = w.checkpoint(ctx)
+}
+
+func (w *writer) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
+	if stmt := w.stmts[query]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := w.conn.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	w.stmts[query] = stmt
+	return stmt, nil
+}
+
+// exec gives the number of rows that a statement touched.
+func (w *writer) exec(ctx context.Context, query string, args ...any) (int, error) {
+	stmt, err := w.prepared(ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	result, err := stmt.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	n, err := result.RowsAffected()
+	return int(n), err
+}
+
+// first scans the first row that a statement gives; false where there is none.
+func (w *writer) first(ctx context.Context, dest []any, query string, args ...any) (bool, error) {
+	stmt, err := w.prepared(ctx, query)
+	if err != nil {
+		return false, err
+	}
+	err = stmt.QueryRowContext(ctx, args...).Scan(dest...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// pairs lists rows of two texts, such as tenant and id.
+func (w *writer) pairs(ctx context.Context, query string, args ...any) ([][2]string, error) {
+	stmt, err := w.prepared(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // its error is rows.Err's
+	var list [][2]string
+	for rows.Next() {
+		var a, b []byte
+		if err := rows.Scan(&a, &b); err != nil {
+			return nil, err
+		}
+		list = append(list, [2]string{string(a), string(b)})
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read rows: %w", err)
+	}
+	return list, nil
+}

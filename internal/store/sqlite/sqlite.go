@@ -1,0 +1,100 @@
+// Package sqlite opens the turn log in a SQLite file: pure Go, write-ahead log, one writing connection and a few that only
+// read. It owns the file's rights (0600, with its log and index) and the checkpoints; the statements are sqlstore's. It starts
+// no goroutine.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+
+	_ "modernc.org/sqlite" // the database/sql driver
+
+	"mooring/internal/store/migrate"
+	sqlstore "mooring/internal/store/sql"
+)
+
+// readers is how many reads run at once; each holds a page cache of its own.
+const readers = 4
+
+// walMax is the size of the log above which a checkpoint cannot wait for an idle moment.
+const walMax = 64 << 20
+
+// Durability says what a commit survives.
+type Durability string
+
+// Normal survives the death of the process, Full also the loss of power. The zero value is Normal.
+const (
+	Normal Durability = "normal"
+	Full   Durability = "full"
+)
+
+// Options say which file and how.
+type Options struct {
+	Path       string
+	Durability Durability
+	BlobKey    []byte // see sqlstore.Options
+}
+
+// Open opens the file, makes it where there is none, and brings its schema up to date.
+func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
+	if err := protect(o.Path); err != nil {
+		return nil, sqlstore.Unavailable(fmt.Errorf("open store file: %w", err))
+	}
+	write, err := sql.Open("sqlite", dsn(o))
+	if err != nil {
+		return nil, sqlstore.Unavailable(fmt.Errorf("open %s: %w", o.Path, err))
+	}
+	write.SetMaxOpenConns(1)
+	if err := migrate.SQLite(ctx, write); err != nil {
+		return nil, errors.Join(sqlstore.Unavailable(fmt.Errorf("open %s: %w", o.Path, err)), write.Close())
+	}
+	read, err := sql.Open("sqlite", readDSN(o))
+	if err != nil {
+		return nil, errors.Join(sqlstore.Unavailable(fmt.Errorf("open %s for reading: %w", o.Path, err)), write.Close())
+	}
+	read.SetMaxOpenConns(readers)
+	read.SetMaxIdleConns(readers)
+	return sqlstore.New(sqlstore.Options{Write: write, Read: read, Dialect: dialect(o.Path), BlobKey: o.BlobKey}), nil
+}
+
+// protect makes the file before SQLite does, so that no other user can read it for a moment; SQLite gives its log and index
+// the same rights.
+func protect(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// dsn is the writer's: it checkpoints itself, waits for other processes such as a backup, and overwrites what is deleted.
+func dsn(o Options) string {
+	synchronous := "NORMAL"
+	if o.Durability == Full {
+		synchronous = "FULL"
+	}
+	return name(o.Path, url.Values{"_pragma": {
+		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")", "wal_autocheckpoint(0)",
+		"cache_size(-8192)", "secure_delete(ON)", "temp_store(MEMORY)",
+	}})
+}
+
+func readDSN(o Options) string {
+	return name(o.Path, url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)", "query_only(ON)", "cache_size(-2048)"}})
+}
+
+func name(path string, params url.Values) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + params.Encode()
+}

@@ -1,0 +1,115 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mooring"
+)
+
+func endTests() []test {
+	return []test{
+		{"an end is stored whole, moves the tip and sums up", func(t *testing.T, s Store) {
+			begin := newSession(1)
+			begin.Turn.Evidence = []mooring.Evidence{{Signal: "header:x-session-id", Value: "key-1", Use: "decided"}}
+			begin.Turn.View = &mooring.View{From: messageID(1), Sent: 3}
+			begin.Turn.BodyDigest, begin.Turn.Stream, begin.Turn.Identity = []byte{1, 2}, true, "header:x-session-id"
+			begin.Messages = []mooring.Message{message(1, 1, "")}
+			c := ended(1, 1, 2)
+			c.Answer.Parent = messageID(1)
+			c.Turn.Attempts = []mooring.Attempt{{Upstream: "north", State: mooring.Completed, Status: 200, Usage: c.Turn.Usage, StartedAt: at(1), EndedAt: at(1)}}
+			c.Turn.FirstAt, c.Turn.Account, c.Turn.Pin = at(1), "second", mooring.PinNew
+			apply(t, s, begin, c)
+
+			want := begin.Turn
+			want.State, want.Upstream, want.Account, want.Pin, want.Answer = mooring.Completed, "north", "second", mooring.PinNew, messageID(2)
+			want.Attempts, want.Usage, want.CostUSD, want.Status = c.Turn.Attempts, c.Turn.Usage, c.Turn.CostUSD, 200
+			want.FirstAt, want.EndedAt = at(1), at(1)
+			if diff := cmp.Diff(want, turnOf(t, s, 1)); diff != "" {
+				t.Errorf("turn (-want +got):\n%s", diff)
+			}
+			got := session(t, s, 1)
+			if got.Tip != messageID(2) || got.State != mooring.Completed || got.Usage != c.Turn.Usage || *got.CostUSD != 0.25 {
+				t.Errorf("session %+v, want tip, state, usage and cost of the turn", got)
+			}
+		}},
+		{"a second end of the same turn counts the difference", func(t *testing.T, s Store) {
+			second := ended(1, 1, 0)
+			cost := 1.0
+			second.Turn.CostUSD, second.Turn.Usage.Output = &cost, mooring.Count(30)
+			apply(t, s, newSession(1), ended(1, 1, 0), next(1, 1), second)
+			got := session(t, s, 1)
+			if want := (mooring.Usage{Input: mooring.Count(10), Output: mooring.Count(30)}); got.Usage != want || *got.CostUSD != 1 {
+				t.Errorf("usage %+v, cost %v; want %+v, 1", got.Usage, *got.CostUSD, want)
+			}
+		}},
+		{"usage that was never told stays unknown, and unknown adds nothing", func(t *testing.T, s Store) {
+			silent := ended(1, 2, 0)
+			silent.Turn.Usage = mooring.Usage{}
+			silent.Turn.CostUSD = nil
+			silent.Turn.State = mooring.Failed
+			apply(t, s, newSession(1), ended(1, 1, 0), next(1, 2), silent)
+			got := session(t, s, 1)
+			if got.Usage.CacheRead.Known || got.Usage.Input != mooring.Count(10) || got.CostUSD == nil {
+				t.Errorf("usage %+v, cost %v; want 10 input, unknown cache, and the cost of the first turn", got.Usage, got.CostUSD)
+			}
+		}},
+		{"one turn without a price makes the session's cost unknown", func(t *testing.T, s Store) {
+			unpriced := ended(1, 2, 0)
+			unpriced.Turn.CostUSD = nil
+			apply(t, s, newSession(1), ended(1, 1, 0), next(1, 2), unpriced)
+			if got := session(t, s, 1).CostUSD; got != nil {
+				t.Errorf("cost %v, want none", *got)
+			}
+			apply(t, s, next(1, 2), ended(1, 2, 0))
+			if got := session(t, s, 1).CostUSD; got == nil || *got != 0.5 {
+				t.Errorf("cost %v after the price was learnt, want 0.5", got)
+			}
+		}},
+		{"a turn that another one overtook moves neither tip nor state", func(t *testing.T, s Store) {
+			second := next(1, 2)
+			second.Messages = []mooring.Message{message(1, 2, "")}
+			apply(t, s, newSession(1), second, ended(1, 1, 5))
+			if got := session(t, s, 1); got.Tip != messageID(2) || got.State != mooring.Running {
+				t.Errorf("tip %s, state %s; want the second turn's", got.Tip, got.State)
+			}
+		}},
+		{"an end of a deleted turn writes nothing", func(t *testing.T, s Store) {
+			apply(t, s, newSession(1), &mooring.Delete{Tenant: tenant, Session: sessionID(1)})
+			c := ended(1, 1, 2)
+			c.Chain = []mooring.ChainEntry{{Digest: []byte("d"), Message: messageID(2)}}
+			c.Bind = pin(1, 1, "north")
+			if got := outcome(t, s, c); got != mooring.CodeSessionGone {
+				t.Errorf("outcome %q, want session_gone", got)
+			}
+			chain, err := s.Chain(t.Context(), tenant, "", mooring.ByChain, [][]byte{[]byte("d")})
+			pins, _ := s.Pins(t.Context(), tenant, sessionID(1))
+			if err != nil || len(chain) != 0 || len(pins) != 0 {
+				t.Errorf("chain %v, pins %v, %v; want nothing", chain, pins, err)
+			}
+		}},
+		{"turns that a dead replica left running are interrupted, those of the living stay", func(t *testing.T, s Store) {
+			mine, theirs := newSession(1), newSession(2)
+			mine.Turn.Replica, theirs.Turn.Replica = "living", "dead"
+			theirs.Claim = pin(2, 2, "north")
+			retire := &mooring.Retire{Replica: "living", At: at(500)}
+			apply(t, s, mine, theirs, retire)
+			if retire.Turns != 1 {
+				t.Errorf("%d turns retired, want 1", retire.Turns)
+			}
+			if got := turnOf(t, s, 2); got.State != mooring.Interrupted || !got.EndedAt.Equal(at(500)) {
+				t.Errorf("turn of the dead: %s, ended %v; want interrupted at the time of the change", got.State, got.EndedAt)
+			}
+			if got := session(t, s, 2).State; got != mooring.Interrupted {
+				t.Errorf("its session is %s, want interrupted", got)
+			}
+			if got, _ := s.Pins(t.Context(), tenant, sessionID(2)); len(got) != 0 {
+				t.Errorf("its claim %v is still there", got)
+			}
+			if got := turnOf(t, s, 1).State; got != mooring.Running {
+				t.Errorf("turn of the living is %s, want running", got)
+			}
+		}},
+	}
+}

@@ -1,0 +1,212 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mooring"
+)
+
+func readTests() []test {
+	return []test{
+		{"a branch is read in pages from its tip upwards", func(t *testing.T, s Store) {
+			c := newSession(1)
+			parent := mooring.MessageID("")
+			for n := 1; n <= 7; n++ {
+				c.Messages = append(c.Messages, message(1, n, parent))
+				parent = messageID(n)
+			}
+			apply(t, s, c)
+			var pages [][]mooring.MessageID
+			for before, more := mooring.MessageID(""), true; more; {
+				var ids []mooring.MessageID
+				ids, more = branchIDs(t, s, 1, mooring.BranchPage{Before: before, Limit: 3})
+				pages, before = append(pages, ids), ids[0]
+			}
+			want := [][]mooring.MessageID{{messageID(5), messageID(6), messageID(7)}, {messageID(2), messageID(3), messageID(4)}, {messageID(1)}}
+			if diff := cmp.Diff(want, pages); diff != "" {
+				t.Errorf("pages (-want +got):\n%s", diff)
+			}
+			if ids, more := branchIDs(t, s, 1, mooring.BranchPage{Before: messageID(1)}); len(ids) != 0 || more {
+				t.Errorf("above the root: %v, %v; want nothing", ids, more)
+			}
+		}},
+		{"branches part where messages have the same parent", func(t *testing.T, s Store) {
+			c := newSession(1)
+			c.Messages = []mooring.Message{message(1, 1, ""), message(1, 2, messageID(1)), message(1, 3, messageID(1)), message(1, 4, messageID(3))}
+			apply(t, s, c)
+			if ids, _ := branchIDs(t, s, 1, mooring.BranchPage{Tip: messageID(2)}); !slices.Equal(ids, []mooring.MessageID{messageID(1), messageID(2)}) {
+				t.Errorf("branch of message 2: %v", ids)
+			}
+			list, _, err := s.Branch(t.Context(), tenant, sessionID(1), mooring.BranchPage{})
+			if err != nil || len(list) != 3 || list[0].Branches != 1 || list[1].Branches != 2 || list[2].Branches != 1 {
+				t.Errorf("current branch %+v, %v; want 3 messages with 1, 2, 1 branches", list, err)
+			}
+			children, err := s.Children(t.Context(), tenant, sessionID(1), messageID(1))
+			if err != nil || len(children) != 2 || children[0].ID != messageID(2) || children[0].Content != nil || children[1].Branches != 2 {
+				t.Errorf("Children = %+v, %v; want both without content", children, err)
+			}
+		}},
+		{"a branch of a session that is not there is an error, a tip of another session reads nothing", func(t *testing.T, s Store) {
+			other := newSession(2)
+			other.Messages = []mooring.Message{message(2, 2, "")}
+			apply(t, s, newSession(1), other)
+			if _, _, err := s.Branch(t.Context(), tenant, sessionID(9), mooring.BranchPage{}); mooring.CodeOf(err) != mooring.CodeSessionNotFound {
+				t.Errorf("Branch: %v, want session_not_found", err)
+			}
+			if ids, _ := branchIDs(t, s, 1, mooring.BranchPage{Tip: messageID(2)}); len(ids) != 0 {
+				t.Errorf("branch %v, want nothing", ids)
+			}
+		}},
+		{"C163 messages of the same moment are all kept, in order", func(t *testing.T, s Store) {
+			c := newSession(1)
+			c.Messages = []mooring.Message{message(1, 1, ""), message(1, 2, messageID(1)), message(1, 3, messageID(2))}
+			for i := range c.Messages {
+				c.Messages[i].CreatedAt, c.Messages[i].Content = at(1), []byte(`"same"`)
+			}
+			apply(t, s, c)
+			if ids, _ := branchIDs(t, s, 1, mooring.BranchPage{}); !slices.Equal(ids, []mooring.MessageID{messageID(1), messageID(2), messageID(3)}) {
+				t.Errorf("branch %v, want all three in order", ids)
+			}
+		}},
+		{"lists walk every session once, the newest activity first", listPages},
+		{"lists are narrowed by each field of the filter", listFilters},
+		{"turns are the last ones, oldest first", func(t *testing.T, s Store) {
+			apply(t, s, newSession(1), next(1, 2), next(1, 3))
+			list, err := s.Turns(t.Context(), tenant, sessionID(1), 2)
+			if err != nil || len(list) != 2 || list[0].ID != turnID(2) || list[1].ID != turnID(3) {
+				t.Errorf("Turns = %+v, %v; want the second and the third", list, err)
+			}
+		}},
+		{"digests are found in one session or in all, by kind, newest first", func(t *testing.T, s Store) {
+			first, second := newSession(1), newSession(2)
+			first.Chain = []mooring.ChainEntry{{Kind: mooring.BySelf, Digest: []byte("a"), Message: messageID(1)}, {Kind: mooring.ByChain, Digest: []byte("a"), Message: messageID(1)}}
+			second.Chain = []mooring.ChainEntry{{Kind: mooring.BySelf, Digest: []byte("a"), Message: messageID(2)}, {Kind: mooring.BySelf, Digest: []byte("b"), Message: messageID(3)}}
+			apply(t, s, first, second)
+			digests := [][]byte{[]byte("a"), []byte("b"), []byte("c")}
+			for in, want := range map[mooring.SessionID][]mooring.MessageID{
+				"":           {messageID(3), messageID(2), messageID(1)},
+				sessionID(1): {messageID(1)},
+			} {
+				list, err := s.Chain(t.Context(), tenant, in, mooring.BySelf, digests)
+				var got []mooring.MessageID
+				for _, e := range list {
+					got = append(got, e.Message)
+				}
+				if err != nil || !slices.Equal(got, want) {
+					t.Errorf("Chain in %q = %v, %v; want %v", in, got, err, want)
+				}
+			}
+		}},
+		{"the use of a key counts its turns of the span", func(t *testing.T, s Store) {
+			other := next(1, 4)
+			other.Turn.Key = "desktop"
+			apply(t, s, newSession(1), ended(1, 1, 0), next(1, 2), ended(1, 2, 0), next(1, 3), other)
+			got, err := s.KeyUse(t.Context(), tenant, "laptop", at(2), at(4))
+			if want := (mooring.KeyUse{Turns: 2, CostUSD: 0.25}); err != nil || got != want {
+				t.Errorf("KeyUse = %+v, %v; want %+v", got, err, want)
+			}
+		}},
+		{"the store can be written and put in order", func(t *testing.T, s Store) {
+			apply(t, s, newSession(1), &mooring.Delete{Tenant: tenant, Session: sessionID(1)})
+			if err := errors.Join(s.Ping(t.Context()), s.Idle(t.Context()), s.Ping(t.Context())); err != nil {
+				t.Error(err)
+			}
+			if n, err := s.Stray(t.Context()); n != 0 || err != nil {
+				t.Errorf("Stray = %d, %v; want 0", n, err)
+			}
+		}},
+		{"a caller that goes away is no fault of the store", func(t *testing.T, s Store) {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err := s.Session(ctx, tenant, sessionID(1)); !errors.Is(err, context.Canceled) {
+				t.Errorf("Session: %v, want context.Canceled", err)
+			}
+		}},
+		{"a closed store says that it is unavailable", func(t *testing.T, s Store) {
+			apply(t, s, newSession(1))
+			if err := s.Close(); err != nil {
+				t.Fatalf("Close: %v", err)
+			}
+			if _, err := s.Session(t.Context(), tenant, sessionID(1)); mooring.CodeOf(err) != mooring.CodeStoreUnavailable {
+				t.Errorf("Session: %v, want store_unavailable", err)
+			}
+		}},
+	}
+}
+
+func listPages(t *testing.T, s Store) {
+	var batch []mooring.Change
+	for n := range 25 {
+		c := newSession(n)
+		c.Turn.StartedAt = at(n / 2) // so that two share each moment
+		batch = append(batch, c)
+	}
+	apply(t, s, batch...)
+	var got []mooring.SessionID
+	f := mooring.SessionFilter{Limit: 10}
+	for more := true; more; {
+		page, err := s.Sessions(t.Context(), tenant, f)
+		if err != nil || page.Total != 25 {
+			t.Fatalf("Sessions: total %d, %v; want 25", page.Total, err)
+		}
+		for _, one := range page.Sessions {
+			got = append(got, one.ID)
+		}
+		last := page.Sessions[len(page.Sessions)-1]
+		f.After, more = mooring.SessionCursor{UpdatedAt: last.UpdatedAt, ID: last.ID}, page.More
+	}
+	var want []mooring.SessionID
+	for n := 24; n >= 0; n-- {
+		want = append(want, sessionID(n))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("sessions (-want +got):\n%s", diff)
+	}
+}
+
+func listFilters(t *testing.T, s Store) {
+	special, child, side := newSession(1), childOf(2, 1), newSession(3)
+	special.Session.Title, special.Session.Client, special.Session.Project = "100% Walrus_tusk", "a-client", "p"
+	special.Session.Upstream = "south"
+	side.Turn.Kind = mooring.KindSide
+	foreign := newSession(9)
+	foreign.Session.Tenant = "globex"
+	apply(t, s, special, child, side, newSession(4), ended(4, 4, 0), foreign)
+	for name, tt := range map[string]struct {
+		filter mooring.SessionFilter
+		want   []int
+	}{
+		"no field leaves out side-only sessions": {mooring.SessionFilter{}, []int{4, 2, 1}},
+		"title in any case":                      {mooring.SessionFilter{Query: "walrus"}, []int{1}},
+		"a wildcard is itself":                   {mooring.SessionFilter{Query: "0% W"}, []int{1}},
+		"an underscore is itself":                {mooring.SessionFilter{Query: "100_"}, nil},
+		"key":                                    {mooring.SessionFilter{Query: "ey-2"}, []int{2}},
+		"client":                                 {mooring.SessionFilter{Client: "a-client"}, []int{1}},
+		"project":                                {mooring.SessionFilter{Project: "p"}, []int{1}},
+		"upstream":                               {mooring.SessionFilter{Upstream: "north"}, []int{4, 2}},
+		"state":                                  {mooring.SessionFilter{State: mooring.Completed}, []int{4}},
+		"parent":                                 {mooring.SessionFilter{Parent: sessionID(1)}, []int{2}},
+		"sub-agents":                             {mooring.SessionFilter{Kind: mooring.KindSubagent}, []int{2}},
+		"side":                                   {mooring.SessionFilter{Kind: mooring.KindSide}, []int{3}},
+		"two fields":                             {mooring.SessionFilter{Query: "key", Upstream: "south"}, []int{1}},
+	} {
+		page, err := s.Sessions(t.Context(), tenant, tt.filter)
+		var got []mooring.SessionID
+		for _, one := range page.Sessions {
+			got = append(got, one.ID)
+		}
+		var want []mooring.SessionID
+		for _, n := range tt.want {
+			want = append(want, sessionID(n))
+		}
+		if diff := cmp.Diff(fmt.Sprint(want, len(want), nil), fmt.Sprint(got, page.Total, err)); diff != "" {
+			t.Errorf("%s: sessions, total, error (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+// Package storetest is the contract that every store of the turn log keeps, as a test that a driver's own test runs.
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"mooring"
+)
+
+// Store is what is tested: all that the house asks of its store.
+type Store interface { //nolint:interfacebloat // the sum of what its consumers ask for, each in an interface of its own
+	Apply(ctx context.Context, batch []mooring.Change) error
+	AliasHits(ctx context.Context, tenant mooring.Tenant, aliases []mooring.Alias) ([]mooring.AliasHit, error)
+	Session(ctx context.Context, tenant mooring.Tenant, id mooring.SessionID) (mooring.Session, error)
+	SessionsByKey(ctx context.Context, tenant mooring.Tenant, key string) ([]mooring.Session, error)
+	Sessions(ctx context.Context, tenant mooring.Tenant, f mooring.SessionFilter) (mooring.SessionPage, error)
+	Branch(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, p mooring.BranchPage) ([]mooring.Message, bool, error)
+	Turns(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, limit int) ([]mooring.Turn, error)
+	Turn(ctx context.Context, tenant mooring.Tenant, id mooring.TurnID) (mooring.Turn, error)
+	Pins(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID) ([]mooring.Pin, error)
+	Remote(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, upstream mooring.UpstreamName) (string, error)
+	Chain(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, kind mooring.ChainKind, digests [][]byte) ([]mooring.ChainEntry, error)
+	Children(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error)
+	KeyUse(ctx context.Context, tenant mooring.Tenant, key mooring.KeyName, from, to time.Time) (mooring.KeyUse, error)
+	Stray(ctx context.Context) (int, error)
+	Ping(ctx context.Context) error
+	Idle(ctx context.Context) error
+	Close() error
+}
+
+// Run tests stores that open makes, each of them empty. The tests run at the same time.
+func Run(t *testing.T, open func(t *testing.T) Store) {
+	t.Helper()
+	groups := []struct {
+		name  string
+		tests []test
+	}{
+		{"begin", beginTests()},
+		{"end", endTests()},
+		{"pins", pinTests()},
+		{"remote ids", remoteTests()},
+		{"removal", removalTests()},
+		{"reads", readTests()},
+		{"values", valueTests()},
+	}
+	for _, group := range groups {
+		t.Run(group.name, func(t *testing.T) {
+			t.Parallel()
+			for _, tt := range group.tests {
+				t.Run(tt.name, func(t *testing.T) {
+					t.Parallel()
+					tt.run(t, open(t))
+				})
+			}
+		})
+	}
+}
+
+type test struct {
+	name string
+	run  func(t *testing.T, s Store)
+}
+
+const tenant mooring.Tenant = "acme"
+
+// at is the time of the n-th second of a test.
+func at(n int) time.Time { return time.Date(2026, 3, 1, 12, 0, n, 0, time.UTC) }
+
+func sessionID(n int) mooring.SessionID { return mooring.SessionID(fmt.Sprintf("ses_%026d", n)) }
+func turnID(n int) mooring.TurnID       { return mooring.TurnID(fmt.Sprintf("trn_%026d", n)) }
+func messageID(n int) mooring.MessageID { return mooring.MessageID(fmt.Sprintf("msg_%026d", n)) }
+
+// newSession begins session n with turn n; its alias and key are "key-n".
+func newSession(n int) *mooring.Begin {
+	key := fmt.Sprintf("key-%d", n)
+	return &mooring.Begin{
+		New: true,
+		Session: mooring.Session{
+			Tenant: tenant, ID: sessionID(n), Key: key, Root: sessionID(n), Relation: mooring.RelationMain, Upstream: "north",
+			CreatedAt: at(n), UpdatedAt: at(n),
+		},
+		Aliases: []mooring.Alias{{Class: mooring.ClassAny, Value: key}},
+		Turn:    turn(n, n),
+	}
+}
+
+// next begins turn n of session in.
+func next(in, n int) *mooring.Begin {
+	return &mooring.Begin{Session: mooring.Session{Tenant: tenant, ID: sessionID(in)}, Turn: turn(in, n)}
+}
+
+func turn(in, n int) mooring.Turn {
+	return mooring.Turn{
+		Tenant: tenant, ID: turnID(n), Session: sessionID(in), Kind: mooring.KindMain, Protocol: mooring.Chat, Model: "model-a",
+		State: mooring.Running, Replica: "replica-a", StartedAt: at(n), Key: "laptop",
+	}
+}
+
+func message(in, n int, parent mooring.MessageID) mooring.Message {
+	return mooring.Message{
+		Tenant: tenant, Session: sessionID(in), ID: messageID(n), Parent: parent, Turn: turnID(n), Role: "user",
+		State: mooring.Completed, Protocol: mooring.Chat, Content: fmt.Appendf(nil, `{"n":%d}`, n), Digest: []byte{byte(n)},
+		CreatedAt: at(n),
+	}
+}
+
+// ended is the end of turn n of session in: completed, with an answer where message is not 0.
+func ended(in, n, answer int) *mooring.End {
+	cost := 0.25
+	t := turn(in, n)
+	t.State, t.EndedAt, t.Status, t.Upstream = mooring.Completed, at(n), 200, "north"
+	t.Usage = mooring.Usage{Input: mooring.Count(10), Output: mooring.Count(2)}
+	t.CostUSD = &cost
+	c := &mooring.End{Turn: t}
+	if answer != 0 {
+		m := message(in, answer, "")
+		m.Role, m.Turn = "assistant", t.ID
+		c.Answer = &m
+	}
+	return c
+}
+
+func pin(in, n int, upstream mooring.UpstreamName) *mooring.Pin {
+	return &mooring.Pin{
+		Tenant: tenant, Session: sessionID(in), Set: "north,south", Upstream: upstream, Turn: turnID(n), UsedAt: at(n),
+	}
+}
+
+// apply commits changes in one batch and wants every outcome to be good.
+func apply(t *testing.T, s Store, batch ...mooring.Change) {
+	t.Helper()
+	if err := s.Apply(t.Context(), batch); err != nil {
+		t.Fatalf("Apply: %v", err)
+	}
+	for i, c := range batch {
+		if err := c.Outcome(); err != nil {
+			t.Fatalf("outcome of change %d (%T): %v", i, c, err)
+		}
+	}
+}
+
+// outcome commits one change and gives the code of its own outcome, empty where it is good.
+func outcome(t *testing.T, s Store, c mooring.Change) mooring.Code {
+	t.Helper()
+	if err := s.Apply(t.Context(), []mooring.Change{c}); err != nil {
+		t.Fatalf("Apply: %v", err)
+	}
+	if c.Outcome() == nil {
+		return ""
+	}
+	return mooring.CodeOf(c.Outcome())
+}
+
+func session(t *testing.T, s Store, n int) mooring.Session {
+	t.Helper()
+	got, err := s.Session(t.Context(), tenant, sessionID(n))
+	if err != nil {
+		t.Fatalf("Session(%d): %v", n, err)
+	}
+	return got
+}
+
+func turnOf(t *testing.T, s Store, n int) mooring.Turn {
+	t.Helper()
+	got, err := s.Turn(t.Context(), tenant, turnID(n))
+	if err != nil {
+		t.Fatalf("Turn(%d): %v", n, err)
+	}
+	return got
+}
+
+func branchIDs(t *testing.T, s Store, in int, p mooring.BranchPage) ([]mooring.MessageID, bool) {
+	t.Helper()
+	list, more, err := s.Branch(t.Context(), tenant, sessionID(in), p)
+	if err != nil {
+		t.Fatalf("Branch(%d): %v", in, err)
+	}
+	ids := make([]mooring.MessageID, len(list))
+	for i, m := range list {
+		ids[i] = m.ID
+	}
+	return ids, more
+}

@@ -1,0 +1,96 @@
+package telemetry_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"mooring/internal/telemetry"
+)
+
+func TestCredentialsAreMasked(t *testing.T) {
+	t.Parallel()
+	for _, format := range []telemetry.Format{telemetry.Text, telemetry.JSON} {
+		var out bytes.Buffer
+		log := telemetry.NewLogger(&out, slog.LevelInfo, format)
+		attrs := []slog.Attr{slog.String("key_name", "alice"), slog.Group("header", slog.String("cookie", "hidden"))}
+		for _, name := range []string{"Authorization", "x-api-key", "token", "key"} {
+			attrs = append(attrs, slog.String(name, "hidden"))
+		}
+		log.LogAttrs(t.Context(), slog.LevelInfo, "upstream asked", attrs...)
+		if got := out.String(); strings.Contains(got, "hidden") || strings.Count(got, "***") != 5 || !strings.Contains(got, "alice") {
+			t.Errorf("%s: line = %s, want five masks and the key's name", format, got)
+		}
+	}
+}
+
+func TestLevelMayChange(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	var level slog.LevelVar
+	log := telemetry.NewLogger(&out, &level, telemetry.JSON)
+	log.LogAttrs(t.Context(), slog.LevelDebug, "before")
+	level.Set(slog.LevelDebug)
+	log.LogAttrs(t.Context(), slog.LevelDebug, "after")
+	if got := out.String(); strings.Contains(got, "before") || !strings.Contains(got, `"msg":"after"`) {
+		t.Errorf("log = %s, want the second line in JSON", got)
+	}
+}
+
+func page(t *testing.T, m *telemetry.Metrics) string {
+	t.Helper()
+	rec := httptest.NewRecorder()
+	m.Handler().ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+	if rec.Code != http.StatusOK {
+		t.Fatalf("status = %d, want 200", rec.Code)
+	}
+	return rec.Body.String()
+}
+
+// C048: a stream that was cut counts as failed, whatever its status said.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	m := telemetry.NewMetrics()
+	m.TurnEnded(telemetry.TurnEnd{Protocol: "chat", State: "failed", Upstream: "demo", Duration: 2 * time.Second, FirstByte: time.Second})
+	m.TurnEnded(telemetry.TurnEnd{Protocol: "chat", State: "cancelled", Upstream: "none", Duration: time.Second})
+	ended := m.StreamStarted()
+	m.StreamStarted()
+	ended()
+	m.TokensUsed(telemetry.TokenUse{Upstream: "demo", Input: 10, Output: -3, CacheRead: 5})
+	m.UpstreamAnswered(telemetry.UpstreamAnswer{Upstream: "demo", Outcome: "refused"})
+	m.SessionStarted("main")
+	m.Committed(3, time.Millisecond, nil)
+	m.Committed(1, time.Millisecond, errors.New("full"))
+	m.Answered(http.StatusNotFound)
+	m.Answered(0)
+	got := page(t, m)
+	for _, want := range []string{
+		`mooring_turns_total{protocol="chat",state="failed",upstream="demo"} 1`,
+		`mooring_turns_total{protocol="chat",state="cancelled",upstream="none"} 1`,
+		`mooring_turn_duration_seconds_sum{protocol="chat"} 3`,
+		`mooring_first_byte_seconds_count{protocol="chat"} 1`,
+		`mooring_streams_in_flight 1`,
+		`mooring_tokens_total{type="input",upstream="demo"} 10`,
+		`mooring_tokens_total{type="cache_read",upstream="demo"} 5`,
+		`mooring_upstream_requests_total{outcome="refused",upstream="demo"} 1`,
+		`mooring_sessions_total{relation="main"} 1`,
+		`mooring_commits_total{outcome="ok"} 1`,
+		`mooring_commits_total{outcome="error"} 1`,
+		`mooring_commit_batch_size_sum 4`,
+		`mooring_http_requests_total{class="4xx"} 1`,
+		`mooring_http_requests_total{class="other"} 1`,
+		`go_goroutines`,
+	} {
+		if !strings.Contains(got, want+"\n") && !strings.Contains(got, want+" ") {
+			t.Errorf("/metrics lacks %s", want)
+		}
+	}
+	if strings.Contains(got, `type="output"`) {
+		t.Error("a negative count of tokens was counted")
+	}
+}

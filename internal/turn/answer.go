@@ -1,0 +1,258 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"mooring"
+	"mooring/internal/forward"
+	"mooring/internal/route"
+)
+
+// answer asks the target, and others where it fails before the first byte, and passes on the answer that comes.
+func (t *running) answer(ctx context.Context) error {
+	tried := map[mooring.UpstreamName]bool{}
+	for {
+		tried[t.target.Name] = true
+		attempt := mooring.Attempt{Upstream: t.target.Name, Account: t.target.account.Name, State: mooring.Running, StartedAt: t.Now()}
+		res, err := t.Forward.Open(ctx, t.call())
+		if err != nil {
+			again, err := t.unanswered(ctx, attempt, err, tried)
+			if again {
+				continue
+			}
+			return err
+		}
+		again, err := t.relay(ctx, res, attempt, tried)
+		res.Close()
+		if !again {
+			return err
+		}
+	}
+}
+
+func (t *running) call() forward.Call {
+	return forward.Call{
+		Upstream: t.target.Upstream, Account: t.target.account, Protocol: t.req.Protocol, Method: t.req.Method, Path: t.req.Path, Query: t.req.Query,
+		Header: t.req.Header, Body: t.req.Body, Own: t.req.Caller.Own, Remote: t.remote, Stream: t.req.Wire.Stream,
+	}
+}
+
+// unanswered ends an attempt that got no response header: another candidate is asked, or the turn ends.
+func (t *running) unanswered(ctx context.Context, a mooring.Attempt, err error, tried map[mooring.UpstreamName]bool) (again bool, _ error) {
+	out := forward.Outcome{State: mooring.Failed, Code: mooring.CodeOf(err), Reason: reason(err)}
+	if errors.Is(err, context.Canceled) {
+		out = forward.Outcome{State: mooring.Cancelled, Reason: "the client went away"}
+	}
+	t.finish(&a, out, 0)
+	if out.State == mooring.Failed && t.Rules().FailoverOn.Unreachable && t.next(ctx, tried) {
+		return true, nil
+	}
+	if serr := t.settle(ctx); serr != nil {
+		return false, serr
+	}
+	t.about()
+	if eerr := t.end(ctx, out, 0); eerr != nil {
+		return false, eerr
+	}
+	return false, err
+}
+
+func reason(err error) string {
+	var e *mooring.Error
+	if errors.As(err, &e) && e.Safe != "" {
+		return e.Safe
+	}
+	return "internal error"
+}
+
+// finish notes how an attempt ended.
+func (t *running) finish(a *mooring.Attempt, out forward.Outcome, status int) {
+	a.State, a.Reason, a.Status, a.Usage, a.EndedAt = out.State, out.Reason, status, out.Answer.Usage, t.Now()
+	t.turn.Attempts = append(t.turn.Attempts, *a)
+	t.turn.Usage = t.turn.Usage.Add(a.Usage)
+}
+
+// next aims at another candidate where the rules let a turn move; false where none is left.
+func (t *running) next(ctx context.Context, tried map[mooring.UpstreamName]bool) bool {
+	if t.target.Failover != "next" || ctx.Err() != nil {
+		return false
+	}
+	for _, c := range t.Route.Order(string(t.found.Known.ID), t.choices) {
+		if tried[c.Name] || !t.mayCarry(c) {
+			continue
+		}
+		mark := mooring.PinNew
+		if t.pin != nil {
+			mark = mooring.PinMoved
+		}
+		if t.settle(ctx) != nil {
+			return false
+		}
+		t.aim(c.Name, mark)
+		t.turn.Upstream, t.turn.Account, t.turn.Pin, t.bound = c.Name, t.target.account.Name, mark, false
+		t.remote = ""
+		if len(t.target.SessionHeaders) > 0 {
+			t.remote, t.moved = t.NewKey(), true
+		}
+		return true
+	}
+	return false
+}
+
+// mayCarry keeps a client's own credential from moving to another origin.
+func (t *running) mayCarry(c route.Candidate) bool {
+	if t.req.Caller.Own.Empty() {
+		return true
+	}
+	for i, u := range t.candidates {
+		if t.choices[i].Name == c.Name {
+			return u.Origin() == t.target.Origin()
+		}
+	}
+	return false
+}
+
+// relay passes an answer on.
+func (t *running) relay(ctx context.Context, res *forward.Response, a mooring.Attempt, tried map[mooring.UpstreamName]bool) (again bool, err error) {
+	if res.Stream && t.req.Wire.Stream {
+		return t.relayStream(ctx, res, a, tried)
+	}
+	out := res.Whole()
+	t.finish(&a, out, res.Status)
+	if t.moves(out, res.Status) && t.next(ctx, tried) {
+		return true, nil
+	}
+	if err := t.settleAt(ctx); err != nil {
+		return false, err
+	}
+	t.about()
+	status := res.Status
+	if out.Code != "" {
+		status = statusOf(out.Code)
+	}
+	t.rotated(res)
+	if err := t.end(ctx, out, status); err != nil {
+		return false, err
+	}
+	if out.State == mooring.Cancelled {
+		return false, context.Canceled
+	}
+	if out.Code != "" {
+		return false, mooring.Errorf(out.Code, "%s; send the request again", out.Reason)
+	}
+	res.Header.Set("Content-Length", strconv.Itoa(len(out.Body)))
+	if t.sink.Head(Head{Status: res.Status, Header: res.Header, Length: len(out.Body)}) == nil {
+		_ = t.sink.Write(out.Body, nil)
+	}
+	return false, nil
+}
+
+// statusOf is what the record says of an answer that Mooring made itself.
+func statusOf(code mooring.Code) int {
+	switch code {
+	case mooring.CodeUpstreamTimeout:
+		return http.StatusGatewayTimeout
+	case mooring.CodeUpstreamUnavailable, mooring.CodeStoreUnavailable:
+		return http.StatusServiceUnavailable
+	default:
+		return http.StatusBadGateway
+	}
+}
+
+// moves says whether the rules let a turn go to another upstream after this outcome; nothing has reached the client yet.
+func (t *running) moves(out forward.Outcome, status int) bool {
+	if out.State != mooring.Failed || !out.Early {
+		return false
+	}
+	on := t.Rules().FailoverOn
+	switch {
+	case status/100 == 2:
+		return on.Unreachable
+	case status >= http.StatusInternalServerError && on.Any5xx:
+		return true
+	}
+	for _, s := range on.Statuses {
+		if s == status {
+			return true
+		}
+	}
+	return false
+}
+
+// settleAt is settle for an answer that is there already: whatever the race decided, the session's home is where it came from.
+func (t *running) settleAt(ctx context.Context) error {
+	from := t.target
+	if err := t.settle(ctx); err != nil {
+		return err
+	}
+	if t.target.Upstream != from.Upstream {
+		t.target, t.bound = from, false
+		t.turn.Upstream, t.turn.Account, t.turn.Pin = from.Name, from.account.Name, from.mark
+	}
+	return nil
+}
+
+// relayStream passes a stream on: its header once the session and its pin are committed, its terminal event once the turn is.
+func (t *running) relayStream(ctx context.Context, res *forward.Response, a mooring.Attempt, tried map[mooring.UpstreamName]bool) (again bool, err error) {
+	out := res.Peek()
+	if out.Early && t.moves(out, res.Status) && t.canMove(tried) {
+		t.finish(&a, out, res.Status)
+		if t.next(ctx, tried) {
+			return true, nil
+		}
+		t.turn.Attempts = t.turn.Attempts[:len(t.turn.Attempts)-1]
+	}
+	if out.State == mooring.Cancelled {
+		t.finish(&a, out, res.Status)
+		return false, t.lost(ctx, out, res.Status)
+	}
+	if err := t.settleAt(ctx); err != nil {
+		return false, err
+	}
+	t.rotated(res)
+	if err := t.bind(ctx); err != nil {
+		return false, err
+	}
+	t.about()
+	t.turn.FirstAt = t.Now()
+	out = t.copyStream(res)
+	t.finish(&a, out, res.Status)
+	if err := t.end(ctx, out, res.Status); err != nil {
+		out.Tail = forward.FailureTail(t.req.Protocol, mooring.CodeOf(err), "the turn could not be stored")
+	}
+	if len(out.Tail) > 0 && out.State != mooring.Cancelled {
+		_ = t.sink.Write(out.Tail, nil)
+	}
+	return false, nil
+}
+
+// canMove says whether an untried candidate is left.
+func (t *running) canMove(tried map[mooring.UpstreamName]bool) bool {
+	for _, c := range t.choices {
+		if !tried[c.Name] {
+			return t.target.Failover == "next"
+		}
+	}
+	return false
+}
+
+func (t *running) copyStream(res *forward.Response) forward.Outcome {
+	if err := t.sink.Head(Head{Status: res.Status, Header: res.Header, Length: -1}); err != nil {
+		return forward.Outcome{State: mooring.Cancelled, Reason: "the client went away"}
+	}
+	return res.Copy(t.sink)
+}
+
+// lost ends a turn whose client has gone before anything was sent.
+func (t *running) lost(ctx context.Context, out forward.Outcome, status int) error {
+	if err := t.settle(ctx); err != nil {
+		return err
+	}
+	if err := t.end(ctx, out, status); err != nil {
+		return err
+	}
+	return context.Canceled
+}

@@ -1,0 +1,262 @@
+package turn
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"mooring"
+	"mooring/internal/identify"
+	"mooring/internal/route"
+)
+
+// races is how often a turn may lose against others that make or delete its session at the same moment.
+const races = 8
+
+// begin writes the turn down in one commit. It waits for that commit unless the session has its pin at an upstream without
+// state: then the commit runs beside the upstream call, and the response header waits for it.
+func (t *running) begin(ctx context.Context) error {
+	t.turn = mooring.Turn{
+		Tenant: t.req.Caller.Tenant, ID: t.NewTurn(), Protocol: t.req.Protocol, Model: clip(t.req.Wire.Model), Key: t.req.Caller.Key, Stream: t.req.Wire.Stream,
+		State: mooring.Running, Replica: t.Replica, StartedAt: t.Now(),
+	}
+	body := t.Identify.Digester(t.turn.Tenant).Bytes(t.req.Body.Bytes())
+	t.turn.BodyDigest = body[:]
+	if err := t.submit(ctx); err != nil {
+		return err
+	}
+	if t.pin != nil && t.started.Remote == nil && !t.target.Remote {
+		return nil
+	}
+	return t.settle(ctx)
+}
+
+// submit hands the turn's first commit to the writer.
+func (t *running) submit(ctx context.Context) error {
+	c, err := t.change(ctx)
+	if err != nil {
+		return err
+	}
+	t.started, t.pending = c, t.Record.Submit(ctx, c)
+	return nil
+}
+
+// settle waits until the turn is written down. Where another turn made the session first, or it was deleted meanwhile, the
+// request is identified anew: of two racing first requests one wins, and the other one takes its session.
+func (t *running) settle(ctx context.Context) error {
+	for range races {
+		err := t.committed(ctx)
+		if !raced(err) {
+			return err
+		}
+		if err = t.again(ctx); err != nil {
+			return err
+		}
+		if err = t.submit(ctx); err != nil {
+			return err
+		}
+	}
+	return mooring.Errorf(mooring.CodeSessionBusy, "the session changes too fast; send the request again")
+}
+
+// raced says that another turn made the session first, or that it was deleted.
+func raced(err error) bool {
+	code := mooring.CodeOf(err)
+	return err != nil && (code == mooring.CodeSessionTaken || code == mooring.CodeSessionGone)
+}
+
+// again identifies anew after a lost race.
+func (t *running) again(ctx context.Context) error {
+	t.Identify.Forget(t.turn.Tenant, t.found.Known.ID, t.found.Names)
+	t.Route.Forget(t.turn.Tenant, t.found.Known.ID)
+	return t.identify(ctx)
+}
+
+// change puts together what the commit holds: session, aliases, turn, new messages, and the claim where there is no pin.
+func (t *running) change(ctx context.Context) (*mooring.Begin, error) {
+	now := t.turn.StartedAt
+	s := &t.found.Known.Session
+	if t.found.New {
+		s.CreatedAt = now
+	}
+	s.UpdatedAt = now
+	t.turn.Session, t.turn.Kind, t.turn.Identity, t.turn.Evidence, t.turn.View = s.ID, t.found.Kind, t.found.Identity, t.found.Evidence, t.place.View
+	c := &mooring.Begin{New: t.found.New, Aliases: t.found.Aliases, Messages: t.messages()}
+	t.turn.Question = t.place.Parent
+	if n := len(c.Messages); n > 0 {
+		t.turn.Question = c.Messages[n-1].ID
+	}
+	if err := t.choose(ctx, c); err != nil {
+		return nil, err
+	}
+	t.turn.Upstream, t.turn.Account, t.turn.Pin = t.target.Name, t.target.account.Name, t.target.mark
+	c.Session, c.Turn = t.row(), t.turn
+	return c, nil
+}
+
+// row is the session as the commit takes it: whole where it is new, else what the turn changes.
+func (t *running) row() mooring.Session {
+	s := t.found.Known.Session
+	s.Upstream, s.State, s.Tip, s.TipTurn = t.target.Name, mooring.Running, t.turn.Question, t.turn.ID
+	if t.found.New {
+		s.Models = []string{t.turn.Model}
+		return s
+	}
+	if slices.Contains(s.Models, t.turn.Model) {
+		s.Models = nil
+	} else {
+		s.Models = append(slices.Clone(s.Models), t.turn.Model)
+	}
+	return s
+}
+
+// messages are the request's new ones, each below the one before.
+func (t *running) messages() []mooring.Message {
+	out := make([]mooring.Message, 0, len(t.place.New))
+	parent := t.place.Parent
+	for _, at := range t.place.New {
+		m := &t.req.Wire.Messages[at]
+		d := t.place.Digests[at]
+		msg := mooring.Message{
+			Tenant: t.turn.Tenant, Session: t.found.Known.ID, ID: t.NewID(), Parent: parent, Turn: t.turn.ID, Role: m.Role, State: mooring.Completed,
+			Protocol: t.req.Protocol, Content: m.Raw, Digest: d[:], CreatedAt: t.turn.StartedAt,
+		}
+		parent = msg.ID
+		out = append(out, msg)
+	}
+	return out
+}
+
+// choose takes the session's pin, or the policy's choice as a claim, and the session id that the upstream is to get.
+func (t *running) choose(ctx context.Context, c *mooring.Begin) error {
+	s := t.found.Known.ID
+	t.pin = nil
+	if !t.found.New {
+		pin, err := t.Route.Find(ctx, t.turn.Tenant, s, t.choices)
+		if err != nil {
+			return err
+		}
+		t.pin = pin
+	}
+	if t.pin == nil {
+		first := t.Route.Order(string(s), t.choices)[0]
+		t.aim(first.Name, mooring.PinNew)
+		c.Claim = t.asPin()
+		c.Claim.Bound = false
+	} else {
+		t.aim(t.pin.Upstream, mooring.PinHit)
+		t.bound = t.pin.Bound
+	}
+	return t.chooseRemote(ctx, c)
+}
+
+// aim sets the target of the next attempt.
+func (t *running) aim(name mooring.UpstreamName, mark mooring.PinMark) {
+	i := slices.IndexFunc(t.choices, func(c route.Candidate) bool { return c.Name == name })
+	u := t.candidates[i]
+	account := route.AccountFor(string(t.found.Known.ID), t.choices[i])
+	if t.pin != nil && t.pin.Upstream == name && t.pin.Account != "" {
+		account = t.pin.Account
+	}
+	t.target = target{Upstream: u, account: u.Account(account), mark: mark}
+}
+
+func (t *running) asPin() *mooring.Pin {
+	return &mooring.Pin{
+		Tenant: t.turn.Tenant, Session: t.found.Known.ID, Set: route.SetKey(t.choices), Upstream: t.target.Name, Account: t.target.account.Name, Bound: true,
+		Turn: t.turn.ID, UsedAt: t.Now(),
+	}
+}
+
+// chooseRemote finds the session id for the upstream's session headers, or asks for one.
+func (t *running) chooseRemote(ctx context.Context, c *mooring.Begin) error {
+	t.remote = ""
+	if len(t.target.SessionHeaders) == 0 {
+		return nil
+	}
+	s := &t.found.Known
+	if !t.found.New {
+		id, err := t.Route.Remote(ctx, t.turn.Tenant, s.ID, t.target.Name)
+		if err != nil {
+			return err
+		}
+		if id != "" {
+			t.remote = id
+			return nil
+		}
+	}
+	c.Mint = t.NewKey()
+	wanted := s.Key
+	if s.Relation != mooring.RelationMain || !safeRemote(wanted) {
+		wanted = c.Mint
+	}
+	c.Remote = &mooring.RemoteSession{Tenant: t.turn.Tenant, Session: s.ID, Upstream: t.target.Name, ID: wanted}
+	return nil
+}
+
+// safeRemote says whether hermes-agent takes an id in X-Hermes-Session-Id: it refuses path separators, two dots, a drive
+// letter and more than 256 characters (gateway/platforms/api_server.py).
+func safeRemote(id string) bool {
+	drive := len(id) > 1 && id[1] == ':' && (id[0]|0x20 >= 'a' && id[0]|0x20 <= 'z')
+	return id != "" && len(id) <= identify.MaxID && !drive && !strings.ContainsAny(id, `/\`) && !strings.Contains(id, "..")
+}
+
+// committed waits for the Begin and takes over what it decided.
+func (t *running) committed(ctx context.Context) error {
+	if t.pending == nil {
+		return nil
+	}
+	pending := t.pending
+	t.pending = nil
+	if err := pending.Wait(context.WithoutCancel(ctx)); err != nil { // it reads the request's bytes, and ends soon
+		return err
+	}
+	t.remember()
+	return nil
+}
+
+// remember keeps in memory what the commit made true.
+func (t *running) remember() {
+	c := t.started
+	s := t.found.Known
+	if c.Claim != nil && c.Won != nil && !sameBerth(c.Won, c.Claim) {
+		t.pin = c.Won
+		t.aimAtWinner()
+	}
+	if c.Remote != nil {
+		t.remote = c.RemoteID
+		t.Route.KeepRemote(mooring.RemoteSession{Tenant: s.Tenant, Session: s.ID, Upstream: c.Remote.Upstream, ID: c.RemoteID})
+	}
+	if t.found.New {
+		k := identify.Known{Session: c.Session}
+		t.Identify.Learn(k, t.found.Names)
+		t.Route.ForgetNew(s.Tenant, s.ID)
+	} else {
+		t.Identify.Learn(identify.Known{Session: t.grown()}, t.found.Aliases)
+	}
+	t.occupy()
+}
+
+// grown is the session after the commit, as memory keeps it.
+func (t *running) grown() mooring.Session {
+	s := t.found.Known.Session
+	row := t.started.Session
+	s.Upstream, s.State, s.Tip, s.TipTurn, s.UpdatedAt = row.Upstream, row.State, row.Tip, row.TipTurn, row.UpdatedAt
+	if row.Models != nil {
+		s.Models = row.Models
+	}
+	return s
+}
+
+func sameBerth(a, b *mooring.Pin) bool { return a.Turn == b.Turn }
+
+// aimAtWinner follows the claim of a turn of the same session that was faster.
+func (t *running) aimAtWinner() {
+	for _, c := range t.choices {
+		if c.Name == t.pin.Upstream {
+			t.aim(c.Name, mooring.PinHit)
+			t.turn.Upstream, t.turn.Account, t.turn.Pin = t.target.Name, t.target.account.Name, t.target.mark
+			t.bound = t.pin.Bound
+		}
+	}
+}

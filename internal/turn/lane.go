@@ -1,0 +1,176 @@
+package turn
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"mooring"
+)
+
+// lanes is the table of running turns: which sessions have one, and who waits for its end.
+type lanes struct {
+	mu   sync.Mutex // guards the map and the lanes in it
+	open map[laneKey]*lane
+}
+
+// laneKey is a session, or the id of one that is about to be made.
+type laneKey struct {
+	tenant  mooring.Tenant
+	session mooring.SessionID
+	mooring.Alias
+}
+
+type lane struct {
+	running int
+	waiting []chan struct{}
+}
+
+// slot is a turn's place in a lane.
+type slot struct {
+	key laneKey
+}
+
+// busyRetry is what a client is told to wait when a session is busy: most turns end within seconds.
+const busyRetry = 2 * time.Second
+
+// enter takes a place at once where nobody runs or everybody may; else it waits or refuses, as the rules say.
+func (l *lanes) enter(ctx context.Context, key laneKey, way Concurrency, r Rules) (s *slot, waited bool, err error) {
+	turn, err := l.try(key, way, r.QueueDepth)
+	if err != nil || turn == nil {
+		return &slot{key}, false, err
+	}
+	timer := time.NewTimer(r.QueueWait)
+	defer timer.Stop()
+	select {
+	case <-turn:
+		return &slot{key}, true, nil
+	case <-ctx.Done():
+		err = context.Canceled
+	case <-timer.C:
+		err = busy("a turn of this session has been running for too long")
+	}
+	if !l.giveUp(key, turn) { // it was our turn just now
+		l.leave(&slot{key})
+	}
+	return nil, true, err
+}
+
+// try takes a place, or queues for one: then the channel is closed when the place is there.
+func (l *lanes) try(key laneKey, way Concurrency, depth int) (<-chan struct{}, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == nil {
+		l.open = map[laneKey]*lane{}
+	}
+	ln := l.open[key]
+	if ln == nil {
+		ln = &lane{}
+		l.open[key] = ln
+	}
+	switch {
+	case ln.running == 0 || way == Allow:
+		ln.running++
+		return nil, nil
+	case way == Reject:
+		return nil, busy("a turn of this session is running")
+	case len(ln.waiting) >= depth:
+		return nil, busy("too many requests wait for this session")
+	}
+	turn := make(chan struct{})
+	ln.waiting = append(ln.waiting, turn)
+	return turn, nil
+}
+
+func busy(why string) error {
+	return &mooring.Error{Code: mooring.CodeSessionBusy, Safe: why + "; wait for its end and send the request again", RetryAfter: busyRetry}
+}
+
+// giveUp takes a waiter out of the queue; false where it has its place already.
+func (l *lanes) giveUp(key laneKey, turn <-chan struct{}) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ln := l.open[key]
+	if ln == nil {
+		return false
+	}
+	for i, w := range ln.waiting {
+		if w == turn {
+			ln.waiting = append(ln.waiting[:i], ln.waiting[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+// leave frees a place and hands it to the first who waits.
+func (l *lanes) leave(s *slot) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ln := l.open[s.key]
+	if ln == nil {
+		return
+	}
+	if ln.running == 1 && len(ln.waiting) > 0 {
+		close(ln.waiting[0])
+		ln.waiting = ln.waiting[1:]
+		return
+	}
+	if ln.running--; ln.running == 0 {
+		delete(l.open, s.key)
+	}
+}
+
+// also takes a place in a second lane without waiting: the turn runs already.
+func (l *lanes) also(key laneKey) *slot {
+	_, _ = l.try(key, Allow, 0)
+	return &slot{key}
+}
+
+// admit waits for the session's turn where the rules want that; waited says that time has passed.
+func (t *running) admit(ctx context.Context) (waited bool, err error) {
+	rules := t.Rules()
+	way := rules.Concurrency
+	if way == "" {
+		way = Allow
+		if t.candidates[0].Remote {
+			way = Queue
+		}
+	}
+	s, waited, err := t.lanes.enter(ctx, t.lane(), way, rules)
+	if s != nil && err == nil {
+		t.slots = append(t.slots, s)
+	}
+	return waited, err
+}
+
+func (t *running) lane() laneKey {
+	key := laneKey{tenant: t.req.Caller.Tenant}
+	if t.found.New {
+		key.Alias = t.found.Aliases[0]
+	} else {
+		key.session = t.found.Known.ID
+	}
+	return key
+}
+
+// occupy makes a session that was new when its turn was admitted known to those who come now.
+func (t *running) occupy() {
+	key := laneKey{tenant: t.req.Caller.Tenant, session: t.found.Known.ID}
+	for _, s := range t.slots {
+		if s.key == key {
+			return
+		}
+	}
+	t.slots = append(t.slots, t.lanes.also(key))
+}
+
+// leave frees what the turn holds. A commit that is still under way reads the request's bytes, so it is waited for.
+func (t *running) leave() {
+	if t.pending != nil {
+		_ = t.pending.Wait(context.Background()) // its turn has ended without it
+	}
+	for _, s := range t.slots {
+		t.lanes.leave(s)
+	}
+}

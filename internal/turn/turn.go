@@ -1,0 +1,235 @@
+// Package turn is the product in one sentence: Runner.Run finds a request's session, admits it, writes down that it begins,
+// asks an upstream, passes the answer on and writes down how it ended. It holds the table of running turns. It knows neither
+// routes nor pages: those hand it a Request and give it a Sink. It has no goroutines of its own.
+package turn
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"mooring"
+	"mooring/internal/forward"
+	"mooring/internal/identify"
+	"mooring/internal/record"
+	"mooring/internal/route"
+	"mooring/internal/upstream"
+	"mooring/internal/wire"
+)
+
+// Request is what a route hands over: decoded, its caller known.
+type Request struct {
+	Caller   mooring.Caller
+	Protocol mooring.Protocol
+	Method   string
+	Path     string // as the upstream gets it
+	Query    string
+	Header   http.Header
+	Body     forward.Body
+	Wire     *wire.Request
+}
+
+// About is what a client is told of its turn in response headers.
+type About struct {
+	ClientID string
+	Session  mooring.SessionID
+	Turn     mooring.TurnID
+	Kind     mooring.Kind
+	Parent   mooring.SessionID
+	Identity string
+	Upstream mooring.UpstreamName // empty where none was asked
+	Pin      mooring.PinMark
+}
+
+// Head begins an answer.
+type Head struct {
+	Status int
+	Header http.Header // the upstream's, filtered
+	Length int         // bytes of the body; -1 for a stream
+}
+
+// Sink takes an answer. About may be called again as the turn goes on, always before Head; nothing else comes before Head.
+type Sink interface {
+	About(a About)
+	Head(h Head) error
+	Write(held, fresh []byte) error
+	Trailer(h http.Header)
+}
+
+// Concurrency says what happens to a second turn of a session while one runs.
+type Concurrency string
+
+// The ways of CONTRACT section 2. The empty one is Queue where the upstream keeps the conversation, else Allow.
+const (
+	Allow  Concurrency = "allow"
+	Queue  Concurrency = "queue"
+	Reject Concurrency = "reject"
+)
+
+// Rules are what a reload may change.
+type Rules struct {
+	Concurrency Concurrency
+	QueueDepth  int
+	QueueWait   time.Duration
+	FailoverOn  FailoverOn
+}
+
+// FailoverOn says which failures before the first byte let another upstream be asked.
+type FailoverOn struct {
+	Unreachable bool
+	Any5xx      bool
+	Statuses    []int
+}
+
+// Identifier finds sessions.
+type Identifier interface {
+	Resolve(ctx context.Context, q identify.Request) (*identify.Finding, error)
+	Locate(ctx context.Context, f *identify.Finding, q identify.Request) (*identify.Place, error)
+	Digester(t mooring.Tenant) *wire.Digester
+	Learn(k identify.Known, aliases []mooring.Alias)
+	Update(t mooring.Tenant, id mooring.SessionID, change func(*identify.Known))
+	Forget(t mooring.Tenant, id mooring.SessionID, aliases []mooring.Alias)
+}
+
+// Runner runs turns. All fields but Observe are required.
+type Runner struct {
+	Identify Identifier
+	Fleet    *upstream.Fleet
+	Route    *route.Picker
+	Forward  *forward.Engine
+	Record   *record.Writer
+	Rules    func() Rules
+	Price    func(model string, u mooring.Usage) *float64
+	Observe  func(t *mooring.Turn) // told of every turn that ended
+	Replica  string
+	Now      func() time.Time
+	NewTurn  func() mooring.TurnID
+	NewID    func() mooring.MessageID
+	NewKey   func() string // a fresh "api-" id
+	Log      *slog.Logger
+
+	lanes lanes
+}
+
+// Run is one turn from request to answer. An error means that nothing has been written to the sink; otherwise what happened
+// is in the answer and in the record.
+func (r *Runner) Run(ctx context.Context, req Request, sink Sink) error {
+	t := &running{Runner: r, req: req, sink: sink}
+	defer t.leave()
+	if err := t.arrive(ctx); err != nil {
+		return err
+	}
+	if err := t.begin(ctx); err != nil {
+		return err
+	}
+	return t.answer(ctx)
+}
+
+// running is one turn on its way.
+type running struct {
+	*Runner
+	req  Request
+	sink Sink
+
+	candidates []*upstream.Upstream
+	choices    []route.Candidate
+	found      *identify.Finding
+	place      *identify.Place
+	slots      []*slot
+
+	turn    mooring.Turn
+	pending *record.Pending // of the Begin that is under way; nil once it is committed
+	started *mooring.Begin
+	pin     *mooring.Pin // that the session had, or has won
+	remote  string       // session id for the upstream's session headers
+	target  target
+	moved   bool // that id is not stored yet: the upstream gave it, or the turn moved there
+	bound   bool // the pin is kept, or need not be
+}
+
+// target is where the next attempt goes.
+type target struct {
+	*upstream.Upstream
+	account upstream.Account
+	mark    mooring.PinMark
+}
+
+// arrive finds the candidates, the session and the place in its tree, and waits for its turn.
+func (t *running) arrive(ctx context.Context) error {
+	t.candidates = t.reachable(t.Fleet.Candidates(t.req.Protocol, t.req.Wire.Model))
+	if len(t.candidates) == 0 {
+		return mooring.Errorf(mooring.CodeModelNotFound, "no upstream serves the model %q; ask GET /v1/models for those that are there", clip(t.req.Wire.Model))
+	}
+	t.choices = t.asChoices()
+	if err := t.identify(ctx); err != nil {
+		return err
+	}
+	waited, err := t.admit(ctx)
+	if err != nil || !waited {
+		return err
+	}
+	return t.identify(ctx) // the session has moved on meanwhile
+}
+
+// reachable leaves a client's own credential with one origin.
+func (t *running) reachable(all []*upstream.Upstream) []*upstream.Upstream {
+	if t.req.Caller.Own.Empty() || len(all) < 2 {
+		return all
+	}
+	var out []*upstream.Upstream
+	for _, u := range all {
+		if u.KeyMode != upstream.KeyClient || len(out) == 0 || u.Origin() == out[0].Origin() {
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+const longestModel = 100
+
+func clip(s string) string {
+	if len(s) > longestModel {
+		return s[:longestModel]
+	}
+	return s
+}
+
+func (t *running) asChoices() []route.Candidate {
+	now := t.Now()
+	out := make([]route.Candidate, len(t.candidates))
+	for i, u := range t.candidates {
+		c := route.Candidate{Name: u.Name, Weight: u.Weight, InFlight: u.InFlight(), Up: u.Up(now), Full: u.Full()}
+		for _, a := range u.Accounts {
+			c.Accounts = append(c.Accounts, route.Account{Name: a.Name, Weight: a.Weight})
+		}
+		out[i] = c
+	}
+	return out
+}
+
+func (t *running) query() identify.Request {
+	return identify.Request{Tenant: t.req.Caller.Tenant, Header: t.req.Header, Wire: t.req.Wire}
+}
+
+func (t *running) identify(ctx context.Context) error {
+	f, err := t.Identify.Resolve(ctx, t.query())
+	if err != nil {
+		return err
+	}
+	p, err := t.Identify.Locate(ctx, f, t.query())
+	if err != nil {
+		return err
+	}
+	t.found, t.place = f, p
+	return nil
+}
+
+// about tells the client what is known of its turn by now.
+func (t *running) about() {
+	s := &t.found.Known
+	t.sink.About(About{
+		ClientID: t.found.ClientID, Session: s.ID, Turn: t.turn.ID, Kind: t.turn.Kind, Parent: s.Parent, Identity: t.found.Identity,
+		Upstream: t.turn.Upstream, Pin: t.turn.Pin,
+	})
+}

@@ -1,0 +1,69 @@
+package upstream
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// How long a server that failed is asked last: it grows with each failure in a row, so that a server that restarts is
+// found again soon and a dead one costs little.
+const (
+	firstPenalty = 2 * time.Second
+	maxPenalty   = 30 * time.Second
+)
+
+// health is what requests and checks have shown of a server.
+type health struct {
+	mu        sync.Mutex // guards the fields below
+	failed    int        // failures in a row
+	downUntil time.Time
+	checkDown bool // the active check failed last
+}
+
+// Up says whether the server is believed to answer. A server that is not up is asked last, not never.
+func (u *Upstream) Up(now time.Time) bool {
+	u.health.mu.Lock()
+	defer u.health.mu.Unlock()
+	return !u.health.checkDown && !now.Before(u.health.downUntil)
+}
+
+// Succeeded notes an answer, whatever its status: the server is there.
+func (u *Upstream) Succeeded() {
+	u.health.mu.Lock()
+	u.health.failed, u.health.downUntil = 0, time.Time{}
+	u.health.mu.Unlock()
+}
+
+// Failed notes that the server could not be reached, broke off before an answer or gave none in time.
+// A client that went away is no failure.
+func (u *Upstream) Failed(now time.Time) {
+	u.failures.Add(1)
+	u.health.mu.Lock()
+	defer u.health.mu.Unlock()
+	u.health.failed++
+	penalty := min(firstPenalty<<min(u.health.failed-1, 4), maxPenalty)
+	u.health.downUntil = now.Add(penalty)
+}
+
+// check asks the health path once. It never touches a pin.
+func (u *Upstream) check(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.Base.String()+u.Health, nil)
+	if err != nil {
+		return
+	}
+	res, err := u.transport.RoundTrip(req)
+	well := err == nil && res.StatusCode < http.StatusInternalServerError
+	if err == nil {
+		_ = res.Body.Close()
+	}
+	if ctx.Err() != nil && err != nil && context.Cause(ctx) == context.Canceled {
+		return
+	}
+	u.health.mu.Lock()
+	u.health.checkDown = !well
+	u.health.mu.Unlock()
+}

@@ -1,0 +1,166 @@
+// Package upstream owns what is known of the servers that answer: their addresses, transports, accounts, how many requests
+// are in flight at each and whether they are well. It never chooses between them (route does) and never talks to a client.
+//
+// A Fleet with health checks runs one goroutine per checked upstream; Close ends them and waits.
+package upstream
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"mooring"
+)
+
+// Speaks is the family of protocols that an upstream understands.
+type Speaks string
+
+// The families of CONTRACT section 2.
+const (
+	SpeaksOpenAI    Speaks = "openai"
+	SpeaksAnthropic Speaks = "anthropic"
+	SpeaksBoth      Speaks = "both"
+)
+
+// KeyMode says whose credential an upstream gets.
+type KeyMode int
+
+// Own sends Mooring's, Client forwards the client's, None sends none.
+const (
+	KeyOwn KeyMode = iota
+	KeyClient
+	KeyNone
+)
+
+// Account is one of an upstream's credentials.
+type Account struct {
+	Name   mooring.AccountName
+	Key    mooring.Secret
+	Weight int
+}
+
+// Spec is an upstream as the configuration describes it.
+type Spec struct {
+	Name           mooring.UpstreamName
+	URL            string // scheme, host and an optional path prefix, without /v1
+	Speaks         Speaks
+	KeyMode        KeyMode
+	Accounts       []Account // one or more where KeyMode is KeyOwn
+	Models         []string  // globs
+	Remote         bool      // the server keeps the conversation
+	SessionHeaders []string
+	Weight         int
+	Health         string // path of the active check; empty for none
+	Passthrough    []string
+	Timeout        time.Duration // until the response header
+	MaxInFlight    int           // 0 for no limit
+	Headers        map[string]string
+	Failover       string            // next, wait or fail
+	Builtin        http.RoundTripper // answers in place of the network
+}
+
+// Upstream is a server that answers, with its state.
+type Upstream struct {
+	Spec
+	Base      *url.URL
+	transport http.RoundTripper
+
+	inFlight atomic.Int64
+	requests atomic.Int64
+	failures atomic.Int64
+	health   health
+}
+
+// New makes an upstream with a transport of its own. The address must be one that url.Parse takes.
+func New(s Spec) (*Upstream, error) {
+	u := &Upstream{Spec: s, transport: s.Builtin}
+	base, err := url.Parse(strings.TrimSuffix(s.URL, "/"))
+	if err != nil {
+		return nil, err
+	}
+	u.Base = base
+	if s.Builtin == nil {
+		u.transport = newTransport()
+	} else if s.URL == "" {
+		u.Base = &url.URL{Scheme: "http", Host: "builtin.invalid"}
+	}
+	return u, nil
+}
+
+// Origin is scheme, host and port: what decides where a client's own credential may go.
+func (u *Upstream) Origin() string { return u.Base.Scheme + "://" + u.Base.Host }
+
+// RoundTrip sends one request and counts it as in flight until its body is closed by Done.
+func (u *Upstream) RoundTrip(r *http.Request) (*http.Response, error) {
+	return u.transport.RoundTrip(r)
+}
+
+// Enter counts a request in; the caller calls Leave when its answer has ended.
+func (u *Upstream) Enter() {
+	u.inFlight.Add(1)
+	u.requests.Add(1)
+}
+
+// Leave counts a request out.
+func (u *Upstream) Leave() { u.inFlight.Add(-1) }
+
+// InFlight is the number of requests that have not ended.
+func (u *Upstream) InFlight() int { return int(u.inFlight.Load()) }
+
+// Requests and failures since the start.
+func (u *Upstream) Requests() (all, failed int64) { return u.requests.Load(), u.failures.Load() }
+
+// Full says that the upstream takes no more requests now.
+func (u *Upstream) Full() bool { return u.MaxInFlight > 0 && u.InFlight() >= u.MaxInFlight }
+
+// Understands says whether the upstream speaks a protocol.
+func (u *Upstream) Understands(p mooring.Protocol) bool {
+	if u.Speaks == SpeaksBoth || u.Builtin != nil {
+		return true
+	}
+	return (u.Speaks == SpeaksAnthropic) == (p == mooring.Messages)
+}
+
+// exact outranks every glob.
+const exact = 1 << 20
+
+// Match tells how specifically the upstream's models name this one: exactly, else by the longest glob; false for not at all.
+func (u *Upstream) Match(model string) (int, bool) {
+	best, ok := 0, false
+	for _, glob := range u.Models {
+		if glob == model {
+			return exact, true
+		}
+		if hit, err := path.Match(escapeSlash(glob), escapeSlash(model)); err == nil && hit {
+			best, ok = max(best, len(glob)), true
+		}
+	}
+	return best, ok
+}
+
+// escapeSlash lets a star cover the slash of names such as "openai/gpt-x".
+func escapeSlash(s string) string { return strings.ReplaceAll(s, "/", "\x00") }
+
+// Secrets are the credentials that no log may hold.
+func (u *Upstream) Secrets() []mooring.Secret {
+	out := make([]mooring.Secret, 0, len(u.Accounts))
+	for _, a := range u.Accounts {
+		out = append(out, a.Key)
+	}
+	return out
+}
+
+// Account gives the account of that name, else the first.
+func (u *Upstream) Account(name mooring.AccountName) Account {
+	if i := slices.IndexFunc(u.Accounts, func(a Account) bool { return a.Name == name }); i >= 0 {
+		return u.Accounts[i]
+	}
+	if len(u.Accounts) > 0 {
+		return u.Accounts[0]
+	}
+	return Account{}
+}

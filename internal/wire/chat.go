@@ -1,0 +1,160 @@
+package wire
+
+import "mooring"
+
+// doneData is the data of the event that ends a chat stream.
+const doneData = "[DONE]"
+
+// chatDialect reads OpenAI's chat completions.
+func chatDialect() dialect {
+	return dialect{
+		terminator: "data: " + doneData + "\n\n",
+		part:       chatPart,
+		extras:     chatExtras,
+		render:     chatRender,
+		answer:     chatAnswer,
+		usage:      func(a *assembly) mooring.Usage { return chatUsage(a.usage) },
+		ends:       chatEnds,
+		event:      chatEvent,
+		message:    chatMessage,
+		whole:      chatWhole,
+		fault:      chatFault,
+		faultFor:   chatFaultType,
+	}
+}
+
+// chatPart normalises a part of a message's content.
+func chatPart(n *normal, kind, part []byte) {
+	switch string(kind) {
+	case "image_url":
+		image := member(part, "image_url")
+		if kindOf(image) == '{' {
+			image = member(image, "url")
+		}
+		n.id('i', image)
+	case "refusal":
+		n.refusal(member(part, "refusal"))
+	default:
+		n.opaque(part)
+	}
+}
+
+// chatExtras normalises tool calls and their results. Reasoning, audio and other members are left out: clients drop them.
+func chatExtras(n *normal, message []byte) {
+	var calls, function, refusal, result []byte
+	for name, v := range members(message) {
+		switch string(name) {
+		case "tool_calls":
+			calls = v
+		case "function_call":
+			function = v
+		case "refusal":
+			refusal = v
+		case "tool_call_id":
+			result = v
+		}
+	}
+	n.refusal(refusal)
+	for call := range elements(calls) {
+		chatCall(n, call)
+	}
+	if present(function) {
+		n.call(nil, member(function, "name"), unquote(nil, member(function, "arguments")))
+	}
+	if present(result) {
+		n.id('r', result)
+	}
+}
+
+func chatCall(n *normal, call []byte) {
+	function := member(call, "function")
+	if function == nil {
+		n.opaque(call)
+		return
+	}
+	n.call(member(call, "id"), member(function, "name"), unquote(nil, member(function, "arguments")))
+}
+
+// refusal appends the words of a refusal; null is none.
+func (n *normal) refusal(raw []byte) {
+	if len(inner(raw)) > 0 {
+		n.put('f', clean(unquote(nil, raw)))
+	}
+}
+
+// chatAnswer reads a buffered answer: its first choice.
+func chatAnswer(body []byte) Answer {
+	var a Answer
+	var choices, failure []byte
+	for name, v := range members(body) {
+		switch string(name) {
+		case "id":
+			a.ID = readable(plain(v))
+		case "model":
+			a.Model = readable(plain(v))
+		case "usage":
+			a.Usage = chatUsage(v)
+		case "choices":
+			choices = v
+		case "error":
+			failure = v
+		}
+	}
+	for choice := range elements(choices) {
+		if index := member(choice, "index"); present(index) && string(index) != "0" {
+			continue
+		}
+		a.Finish = readable(plain(member(choice, "finish_reason")))
+		if message := member(choice, "message"); kindOf(message) == '{' {
+			a.Message = message
+		}
+		break
+	}
+	if present(failure) && a.Message == nil {
+		a.Err = answerError(failure)
+	}
+	return a
+}
+
+// chatUsage reads a usage object. Cached tokens are part of prompt_tokens there, and counted apart here.
+func chatUsage(raw []byte) mooring.Usage {
+	var u mooring.Usage
+	for name, v := range members(raw) {
+		switch string(name) {
+		case "prompt_tokens":
+			u.Input = count(v)
+		case "completion_tokens":
+			u.Output = count(v)
+		case "prompt_tokens_details":
+			u.CacheRead = count(member(v, "cached_tokens"))
+		}
+	}
+	if u.Input.Known && u.CacheRead.Known {
+		u.Input.N = max(0, u.Input.N-u.CacheRead.N)
+	}
+	return u
+}
+
+func chatFault(dst []byte, e AnswerError) []byte {
+	object := appendMember([]byte{'{'}, "message", appendText(nil, []byte(e.Message)))
+	object = appendMember(object, "type", appendText(nil, []byte(e.Type)))
+	object = appendMember(object, "param", []byte("null"))
+	object = appendMember(object, "code", appendText(nil, []byte(e.Code)))
+	dst = append(dst, "data: "...)
+	dst = appendMember(append(dst, '{'), "error", append(object, '}'))
+	return append(dst, "}\n\n"...)
+}
+
+func chatFaultType(code mooring.Code) string {
+	switch kindOfCode(code) {
+	case mooring.KindInvalid, mooring.KindNotFound, mooring.KindConflict:
+		return "invalid_request_error"
+	case mooring.KindDenied:
+		return "authentication_error"
+	case mooring.KindBusy:
+		return "rate_limit_error"
+	case mooring.KindUpstreamFailure, mooring.KindStore, mooring.KindInternal:
+		return "server_error"
+	}
+	return "server_error"
+}

@@ -1,0 +1,259 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mooring"
+)
+
+// Limits bound what Decode takes.
+type Limits struct {
+	JSONDepth int // nesting, the outermost object being 1; 0 for no bound but jsontext's own
+}
+
+// Request holds the facts of a request body. Its spans lie in the body, which stays as it came.
+type Request struct {
+	Protocol  mooring.Protocol
+	Model     string // empty where it is missing or no text
+	Stream    bool
+	Messages  []Message
+	System    []byte  // raw value of a system prompt that stands beside the messages; nil where there is none
+	Fields    []Field // members that may name a session, in document order
+	MaxTokens int64   // 0 where unknown
+	Tools     int     // how many tools are offered
+}
+
+// Message is an entry of a request's conversation.
+type Message struct {
+	Role string
+	Raw  []byte // the message object: a span of the body
+}
+
+// Conversational is false for instructions (system, developer), which are no part of the conversation's chain.
+func (m Message) Conversational() bool { return m.Role != "system" && m.Role != "developer" }
+
+// Decode reads a request body in one validating pass. Its errors are *mooring.Error and hold nothing of the body.
+func Decode(p mooring.Protocol, body []byte, lim Limits) (*Request, error) {
+	d, ok := dialectOf(p)
+	if !ok {
+		return nil, unsupported(p)
+	}
+	r := reader{
+		dec: jsontext.NewDecoder(bytes.NewBuffer(body)), body: body, limit: lim.JSONDepth,
+		dialect: d, req: &Request{Protocol: p},
+	}
+	if err := r.document(); err != nil {
+		return nil, invalidJSON(err)
+	}
+	if r.fault != nil {
+		return nil, r.fault
+	}
+	if len(r.req.Messages) == 0 {
+		return nil, mooring.Errorf(mooring.CodeMessagesRequired, "messages must be a list with at least one message")
+	}
+	if last := r.req.Messages[len(r.req.Messages)-1]; last.Role == "user" && empty(last.Raw) {
+		return nil, mooring.Errorf(mooring.CodeEmptyMessage, "the last message has neither text nor another part; send some text")
+	}
+	return r.req, nil
+}
+
+// reader is one pass over a body. A fault is kept until the pass has shown that the body is JSON at all.
+type reader struct {
+	dec     *jsontext.Decoder
+	body    []byte
+	limit   int
+	dialect dialect
+	req     *Request
+	fault   *mooring.Error
+}
+
+var (
+	errNotObject = errors.New("the body must be a JSON object")
+	errTooDeep   = errors.New("the JSON is nested deeper than limits.json_depth allows")
+	errTrailing  = errors.New("there is something behind the JSON object")
+)
+
+func (r *reader) document() error {
+	if kind := r.dec.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
+		return errNotObject
+	}
+	if _, err := r.object(r.member); err != nil {
+		return err
+	}
+	if _, err := r.dec.ReadToken(); err != io.EOF { //nolint:errorlint // jsontext gives io.EOF itself at a clean end
+		return errTrailing
+	}
+	return nil
+}
+
+// object reads an object, hands each name to take, which reads the value, and gives the span of the whole.
+func (r *reader) object(take func(name []byte) error) ([]byte, error) {
+	if _, err := r.dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	start := r.dec.InputOffset() - 1
+	if r.limit > 0 && r.dec.StackDepth() > r.limit {
+		return nil, errTooDeep
+	}
+	for r.dec.PeekKind() != '}' {
+		name, err := r.dec.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		if err := take(plain(name)); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := r.dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	return r.body[start:r.dec.InputOffset()], nil
+}
+
+// value reads a value whole and gives its span of the body.
+func (r *reader) value() ([]byte, error) {
+	v, err := r.dec.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	if r.limit > 0 && deeper(v, r.limit-r.dec.StackDepth()) {
+		return nil, errTooDeep
+	}
+	end := r.dec.InputOffset()
+	return r.body[end-int64(len(v)) : end], nil
+}
+
+func (r *reader) member(name []byte) error {
+	if string(name) == "messages" && r.dec.PeekKind() == '[' {
+		return r.messages()
+	}
+	key := string(name)
+	v, err := r.value()
+	if err != nil {
+		return err
+	}
+	switch key {
+	case "model":
+		r.req.Model = string(plain(v))
+	case "stream":
+		r.req.Stream = kindOf(v) == 't'
+	case "max_tokens", "max_completion_tokens":
+		if n, err := strconv.ParseInt(string(v), 10, 64); err == nil && n > 0 {
+			r.req.MaxTokens = n
+		}
+	case "tools":
+		for range elements(v) {
+			r.req.Tools++
+		}
+	default:
+		if key != "" && key == r.dialect.system {
+			r.req.System = v
+		}
+		r.req.Fields = appendFields(r.req.Fields, key, v)
+	}
+	return nil
+}
+
+func (r *reader) messages() error {
+	if _, err := r.dec.ReadToken(); err != nil {
+		return err
+	}
+	for kind := r.dec.PeekKind(); kind != ']'; kind = r.dec.PeekKind() {
+		if kind == '{' {
+			if err := r.message(); err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := r.value(); err != nil {
+			return err
+		}
+		r.invalidContent("message %d must be an object", len(r.req.Messages))
+		r.req.Messages = append(r.req.Messages, Message{})
+	}
+	_, err := r.dec.ReadToken()
+	return err
+}
+
+func (r *reader) message() error {
+	var role string
+	span, err := r.object(func(name []byte) error {
+		isRole, isContent := string(name) == "role", string(name) == "content"
+		v, err := r.value()
+		if err != nil {
+			return err
+		}
+		if isRole {
+			role = roleOf(plain(v))
+		}
+		if kind := kindOf(v); isContent && kind != '"' && kind != '[' && kind != 'n' {
+			r.invalidContent("the content of message %d must be text, a list of parts or null", len(r.req.Messages))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r.req.Messages = append(r.req.Messages, Message{Role: role, Raw: span})
+	return nil
+}
+
+// roleOf gives the usual roles without an allocation for each message.
+func roleOf(text []byte) string {
+	switch string(text) {
+	case "user":
+		return "user"
+	case "assistant":
+		return "assistant"
+	case "tool":
+		return "tool"
+	}
+	return string(text)
+}
+
+func (r *reader) invalidContent(format string, index int) {
+	if r.fault == nil {
+		r.fault = mooring.Errorf(mooring.CodeInvalidContent, format, index)
+	}
+}
+
+// invalidJSON words a syntax error for the client: where it is, never what stands there.
+func invalidJSON(err error) error {
+	var syntactic *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, io.EOF) && !errors.As(err, &syntactic):
+		return mooring.Errorf(mooring.CodeInvalidJSON, "the body is empty; it must be a JSON object")
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		errors.As(err, &syntactic)
+		return mooring.Errorf(mooring.CodeInvalidJSON, "a member name is given twice near byte %d; give each once", syntactic.ByteOffset)
+	case errors.As(err, &syntactic):
+		return mooring.Errorf(mooring.CodeInvalidJSON, "the body is not valid JSON near byte %d", syntactic.ByteOffset)
+	}
+	return mooring.Errorf(mooring.CodeInvalidJSON, "%s", err)
+}
+
+// deeper says whether a value holds more than room levels of nesting.
+func deeper(value []byte, room int) bool {
+	if bytes.Count(value, []byte{'['})+bytes.Count(value, []byte{'{'}) <= room {
+		return false // the cheap bound settles nearly every value
+	}
+	depth := 0
+	for i := 0; i < len(value); i++ {
+		switch value[i] {
+		case '"':
+			i = stringEnd(value, i) - 1
+		case '[', '{':
+			if depth++; depth > room {
+				return true
+			}
+		case ']', '}':
+			depth--
+		}
+	}
+	return false
+}

@@ -1,0 +1,51 @@
+// Package wire turns bytes into the few facts that the other rooms need: what a request asks and which ids it carries,
+// what a message means whoever wrote it down (its digest), and what an answer holds, buffered or streamed.
+//
+// It never changes a byte that passes, decodes no more than it is asked for, and knows no clock, no log, no network. It is
+// pure and has no goroutines; a Digester may be shared, everything else belongs to one request.
+//
+// jsontext says whether bytes are JSON; the cursor then finds the spans in them. What differs between the protocols stands in
+// one dialect each, in the file named for it: a further protocol is a further file and a line in dialectOf.
+package wire
+
+import (
+	"mooring"
+)
+
+// A dialect is what differs between the protocols. Its functions are pure; the state of a stream is in the assembly.
+type dialect struct {
+	system     string // request member that holds the system prompt beside the messages; empty where there is none
+	terminator string // the event that ends a stream
+
+	part   func(n *normal, kind, part []byte) // normalises a part that is neither text nor thinking
+	extras func(n *normal, message []byte)    // normalises what a message holds beside its content
+
+	render func(r *rendering, message []byte) // adds what a message holds beside its content
+
+	answer func(body []byte) Answer // reads a buffered answer
+	usage  func(a *assembly) mooring.Usage
+
+	ends     func(name, data []byte) bool // says whether an event is the terminator
+	event    func(a *assembly, name, data []byte) EventClass
+	message  func(a *assembly) []byte // the assistant message so far, nil where nothing arrived
+	whole    func(a *assembly, message []byte) []byte
+	fault    func(dst []byte, e AnswerError) []byte // an error event
+	faultFor func(code mooring.Code) string         // the protocol's name for a kind of error
+}
+
+// dialectOf gives the dialect of a protocol; false where this package does not read it.
+func dialectOf(p mooring.Protocol) (dialect, bool) {
+	switch p {
+	case mooring.Chat:
+		return chatDialect(), true
+	case mooring.Messages:
+		return messagesDialect(), true
+	case mooring.Responses, mooring.Completions, mooring.API:
+		return dialect{}, false
+	}
+	return dialect{}, false
+}
+
+func unsupported(p mooring.Protocol) error {
+	return mooring.Errorf(mooring.CodeInvalidRequest, "the protocol %s is not served yet", p)
+}

@@ -1,0 +1,54 @@
+package workspace
+
+import (
+	"net/url"
+	"strconv"
+
+	"mooring"
+)
+
+// A page holds 50 entries unless the client asks otherwise; 200 keep an answer below what a page can show at once.
+const (
+	defaultLimit = 50
+	maxLimit     = 200
+)
+
+func limitOf(q url.Values) (int, error) {
+	said := q.Get("limit")
+	if said == "" {
+		return defaultLimit, nil
+	}
+	n, err := strconv.Atoi(said)
+	if err != nil || n < 1 || n > maxLimit {
+		return 0, mooring.Errorf(mooring.CodeInvalidRequest, "limit must be a number from 1 to %d.", maxLimit)
+	}
+	return n, nil
+}
+
+func sessionFilter(q url.Values) (mooring.SessionFilter, error) {
+	limit, err := limitOf(q)
+	if err != nil {
+		return mooring.SessionFilter{}, err
+	}
+	f := mooring.SessionFilter{
+		Query:    q.Get("q"),
+		Client:   q.Get("client"),
+		Project:  q.Get("project"),
+		Upstream: mooring.UpstreamName(q.Get("upstream")),
+		State:    mooring.TurnState(q.Get("state")),
+		Parent:   mooring.SessionID(q.Get("parent")),
+		Kind:     mooring.Kind(q.Get("kind")),
+		Limit:    limit,
+	}
+	switch f.State {
+	case "", mooring.Running, mooring.Completed, mooring.Failed, mooring.Cancelled, mooring.Interrupted:
+	default:
+		return f, mooring.Errorf(mooring.CodeInvalidRequest, "state must be running, completed, failed, cancelled or interrupted.")
+	}
+	switch f.Kind {
+	case "", mooring.KindMain, mooring.KindSubagent, mooring.KindSide, mooring.KindCompaction:
+	default:
+		return f, mooring.Errorf(mooring.CodeInvalidRequest, "kind must be main, subagent, side or compaction.")
+	}
+	return f, nil
+}

@@ -1,0 +1,122 @@
+// Package workspace serves what people and their pages read: the session API (sessions, messages and turns of the caller's
+// own tenant, as JSON) and the start page.
+//
+// It never writes, never decides what a session is, and never looks outside the caller's tenant. It has no goroutines.
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"mooring"
+	"mooring/internal/problem"
+)
+
+// Mux is where handlers are mounted; http.ServeMux is one. Patterns must be matched on the escaped path, segment by
+// segment, since a session's key may hold a slash.
+type Mux interface {
+	Handle(pattern string, h http.Handler)
+}
+
+// Store is what the session API reads. Every call is held to one tenant.
+type Store interface {
+	Session(ctx context.Context, t mooring.Tenant, id mooring.SessionID) (mooring.Session, error)
+	SessionsByKey(ctx context.Context, t mooring.Tenant, key string) ([]mooring.Session, error)
+	Sessions(ctx context.Context, t mooring.Tenant, f mooring.SessionFilter) (mooring.SessionPage, error)
+	Branch(ctx context.Context, t mooring.Tenant, id mooring.SessionID, p mooring.BranchPage) ([]mooring.Message, bool, error)
+	Turns(ctx context.Context, t mooring.Tenant, id mooring.SessionID, limit int) ([]mooring.Turn, error)
+	Turn(ctx context.Context, t mooring.Tenant, id mooring.TurnID) (mooring.Turn, error)
+}
+
+// Options is what the session API needs. All fields must be set.
+type Options struct {
+	Store         Store
+	Caller        func(*http.Request) (mooring.Caller, error) // finds who asks; its error is shown to the client
+	CursorKey     []byte                                      // signs the cursors of lists; the same on every replica
+	OperatorReads func() bool                                 // whether an operator may read a tenant's texts with ?tenant=; a reload may change it
+	Log           *slog.Logger
+}
+
+// API is the session API.
+type API struct {
+	store   Store
+	caller  func(*http.Request) (mooring.Caller, error)
+	cursors cursors
+	reads   func() bool
+	log     *slog.Logger
+}
+
+// New builds the session API.
+func New(o Options) *API {
+	if len(o.CursorKey) == 0 {
+		panic("workspace.New: Options.CursorKey is empty")
+	}
+	return &API{store: o.Store, caller: o.Caller, cursors: cursors{key: o.CursorKey}, reads: o.OperatorReads, log: o.Log}
+}
+
+// Mount adds the routes.
+func (a *API) Mount(mux Mux) {
+	mux.Handle("GET /api/sessions", a.answer(a.listSessions))
+	mux.Handle("GET /api/sessions/{id}", a.answer(a.showSession))
+	mux.Handle("GET /api/sessions/{id}/messages", a.answer(a.listMessages))
+	mux.Handle("GET /api/sessions/{id}/turns", a.answer(a.listTurns))
+	mux.Handle("GET /api/turns/{id}", a.answer(a.showTurn))
+}
+
+// answer makes a handler of a read: it finds whose sessions are meant, and writes the read's value or its error.
+func (a *API) answer(read func(*http.Request, mooring.Tenant) (any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, err := a.read(r, read)
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Cache-Control", "no-store")
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false) // it is JSON for programs: "<" stays readable
+		if err := enc.Encode(v); err != nil && r.Context().Err() == nil {
+			a.log.LogAttrs(r.Context(), slog.LevelDebug, "answer not written", slog.Any("err", err))
+		}
+	})
+}
+
+func (a *API) read(r *http.Request, read func(*http.Request, mooring.Tenant) (any, error)) (any, error) {
+	tenant, err := a.tenant(r)
+	if err != nil {
+		return nil, err
+	}
+	return read(r, tenant)
+}
+
+// tenant says whose sessions a request may read: the caller's, or those named by ?tenant= where an operator may read them.
+func (a *API) tenant(r *http.Request) (mooring.Tenant, error) {
+	caller, err := a.caller(r)
+	if err != nil {
+		return "", err
+	}
+	asked := mooring.Tenant(r.URL.Query().Get("tenant"))
+	switch {
+	case asked == "" || asked == caller.Tenant:
+		return caller.Tenant, nil
+	case caller.Operator() && a.reads():
+		return asked, nil
+	case caller.Operator():
+		return "", mooring.Errorf(mooring.CodeNotFound, "An operator's key does not open tenants' texts here; sessions.operator_reads in the configuration would allow it.")
+	}
+	return "", mooring.Errorf(mooring.CodeOperatorRequired, "Only an operator may name a tenant; leave ?tenant= out to read your own sessions.")
+}
+
+// fail answers with an error and logs what is the server's own trouble.
+func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
+	problem.Write(w, mooring.API, err)
+	kind := mooring.KindOf(err)
+	gone := r.Context().Err() != nil || errors.Is(err, context.Canceled)
+	if gone || (kind != mooring.KindInternal && kind != mooring.KindStore) {
+		return
+	}
+	a.log.LogAttrs(r.Context(), slog.LevelError, "session API read failed", slog.String("path", r.Pattern), slog.Any("err", err))
+}

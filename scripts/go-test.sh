@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Runs every test and fails where those that need PostgreSQL were skipped.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+[[ -n ${MOORING_TEST_POSTGRES:-} ]] || { echo "go-test: MOORING_TEST_POSTGRES is not set; use scripts/with-postgres.sh" >&2; exit 1; }
+
+# MOORING_TEST_CLIENTS makes the tests with the JavaScript SDKs fail, not skip, where those are missing.
+export MOORING_TEST_CLIENTS="$PWD/.cache/clients"
+
+contract=./internal/store/postgres
+if [[ -d $contract ]]; then
+  out=$(go test -count=1 -timeout 5m -v "$contract/..." 2>&1) || { echo "$out"; exit 1; }
+  if ! grep -q '^ *--- PASS' <<<"$out" || grep -q '^ *--- SKIP' <<<"$out"; then
+    echo "$out"
+    echo "go-test: the store contract on PostgreSQL was skipped" >&2
+    exit 1
+  fi
+fi
+
+go test -timeout 12m "$@" ./...

@@ -1,0 +1,84 @@
+package mooring
+
+import "time"
+
+// Relation says how a session came to be.
+type Relation string
+
+// The relations of CONTRACT section 4.
+const (
+	RelationMain     Relation = "main"
+	RelationSubagent Relation = "subagent"
+	RelationFork     Relation = "fork"
+	RelationReset    Relation = "reset"
+)
+
+// Session is one conversation with a model.
+type Session struct {
+	Tenant     Tenant
+	ID         SessionID
+	Key        string // the id the client named it by, byte for byte, else the one Mooring minted ("api-" and a UUID)
+	FriendlyID string // short name for the pages' addresses
+	Title      string
+	Client     string // the client program, from its User-Agent or its own headers; empty where unknown
+	Project    string
+	Parent     SessionID // empty for a session without parent
+	Root       SessionID // its own ID where it has no parent
+	Relation   Relation
+	State      TurnState // of its last turn; empty where there is none
+	Upstream   UpstreamName
+	Models     []string
+	Turns      int  // turns of kind main and subagent and compaction
+	SideOnly   bool // nothing but side requests so far: hidden from lists
+	Usage      Usage
+	CostUSD    *float64 // nil where a price is unknown
+	Tip        MessageID
+	TipTurn    TurnID // the turn that last began; only that one moves the tip at its end
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	Pinned     bool
+	Archived   bool
+}
+
+// AliasClass says under which names an id means the same session (spec of client ids, section c).
+type AliasClass string
+
+// The classes. ClassName is followed by the canonical name of the header or field, as in "name:x-session-affinity".
+const (
+	ClassAny     AliasClass = "any"     // unguessable shape: the same session under every name
+	ClassGeneric AliasClass = "generic" // short or human-made, under the generic names
+	ClassName    AliasClass = "name:"   // under its own name only
+)
+
+// Alias names a session: tenant, class and value are the key.
+type Alias struct {
+	Class AliasClass
+	Value string
+}
+
+// AliasHit is an alias and the session that it names.
+type AliasHit struct {
+	Alias
+	Session SessionID
+}
+
+// Pin says which upstream and account a session stays with among a set of candidates.
+type Pin struct {
+	Tenant   Tenant
+	Session  SessionID
+	Set      string // the candidates' names, sorted and joined by ","
+	Upstream UpstreamName
+	Account  AccountName
+	Bound    bool // its upstream has answered 2xx; until then it is a claim of the turn below
+	Turn     TurnID
+	UsedAt   time.Time
+}
+
+// RemoteSession is the id under which an upstream with its own state knows a session.
+// The pair of upstream and id is unique over all tenants.
+type RemoteSession struct {
+	Tenant   Tenant
+	Session  SessionID
+	Upstream UpstreamName
+	ID       string
+}

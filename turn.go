@@ -1,0 +1,170 @@
+package mooring
+
+import "time"
+
+// Protocol is the language of a request.
+type Protocol string
+
+// The protocols that make turns, by the last parts of their paths, and the one of the session API.
+const (
+	Chat        Protocol = "chat"
+	Messages    Protocol = "messages"
+	Responses   Protocol = "responses"
+	Completions Protocol = "completions"
+	API         Protocol = "api"
+)
+
+// Kind is what a request is for.
+type Kind string
+
+// The kinds of CONTRACT 3.1.
+const (
+	KindMain       Kind = "main"
+	KindSubagent   Kind = "subagent"
+	KindSide       Kind = "side"
+	KindCompaction Kind = "compaction"
+)
+
+// TurnState is where a turn stands. Every state but Running is final; only a new attempt changes a final one.
+type TurnState string
+
+// The states of CONTRACT 3.4.
+const (
+	Running     TurnState = "running"
+	Completed   TurnState = "completed"
+	Failed      TurnState = "failed"
+	Cancelled   TurnState = "cancelled"
+	Interrupted TurnState = "interrupted"
+)
+
+// PinMark says what the turn did to its session's pin; empty where none is kept.
+type PinMark string
+
+// The marks of the header X-Mooring-Upstream.
+const (
+	PinNew   PinMark = "new"
+	PinHit   PinMark = "hit"
+	PinMoved PinMark = "moved"
+)
+
+// Tokens is a count that an upstream may not have told. The zero value is unknown.
+type Tokens struct {
+	N     int64
+	Known bool
+}
+
+// Count is a known number of tokens.
+func Count(n int64) Tokens { return Tokens{N: n, Known: true} }
+
+// Add sums two counts; the sum is known where either is.
+func (t Tokens) Add(o Tokens) Tokens { return Tokens{N: t.N + o.N, Known: t.Known || o.Known} }
+
+// Usage is what an upstream says an answer took. Input counts tokens that were neither read from nor written to a cache.
+type Usage struct {
+	Input        Tokens
+	Output       Tokens
+	CacheRead    Tokens
+	CacheWrite5m Tokens
+	CacheWrite1h Tokens
+}
+
+// Add sums two usages field by field.
+func (u Usage) Add(o Usage) Usage {
+	return Usage{
+		Input:        u.Input.Add(o.Input),
+		Output:       u.Output.Add(o.Output),
+		CacheRead:    u.CacheRead.Add(o.CacheRead),
+		CacheWrite5m: u.CacheWrite5m.Add(o.CacheWrite5m),
+		CacheWrite1h: u.CacheWrite1h.Add(o.CacheWrite1h),
+	}
+}
+
+// Turn is one request and its answer.
+type Turn struct {
+	Tenant     Tenant
+	ID         TurnID
+	Session    SessionID
+	Kind       Kind
+	Protocol   Protocol
+	Model      string
+	Key        KeyName
+	Stream     bool
+	State      TurnState
+	Upstream   UpstreamName // empty where none was asked
+	Account    AccountName
+	Pin        PinMark
+	Identity   string     // what decided, as in X-Mooring-Identity
+	Evidence   []Evidence // the signals seen
+	Question   MessageID  // the message that the answer follows
+	Answer     MessageID  // empty while there is none
+	View       *View      // nil where the request held the whole branch
+	Attempts   []Attempt
+	Usage      Usage    // summed over the attempts
+	CostUSD    *float64 // nil where the model's price is unknown
+	Status     int      // HTTP status that the client got; 0 while there is none
+	ErrorCode  Code     // of the error that Mooring made, if it did
+	BodyDigest []byte   // keyed digest of the request body: an equal one after a failure is a retry
+	Replica    string   // process that runs it
+	StartedAt  time.Time
+	FirstAt    time.Time // when the response header went out; zero where it did not
+	EndedAt    time.Time // zero while it runs
+}
+
+// View says which part of its branch a request showed, where it left something out.
+type View struct {
+	From MessageID `json:"from,omitempty"` // the first message of the branch that it held; empty where it held none of it
+	Sent int       `json:"sent"`           // how many messages it held
+}
+
+// Attempt is one try at a turn.
+type Attempt struct {
+	Upstream  UpstreamName `json:"upstream"`
+	Account   AccountName  `json:"account,omitempty"`
+	State     TurnState    `json:"state"`
+	Status    int          `json:"status,omitempty"` // of the upstream's answer; 0 where there was none
+	Reason    string       `json:"reason,omitempty"` // why it did not complete, in the product's own words
+	Usage     Usage        `json:"usage"`
+	StartedAt time.Time    `json:"started_at"`
+	EndedAt   time.Time    `json:"ended_at"`
+}
+
+// Evidence is one signal of a request and what became of it. Values are kept for catalogued names only.
+type Evidence struct {
+	Signal string `json:"signal"`          // as in X-Mooring-Identity: "header:x-session-id", "body:metadata.user_id"
+	Value  string `json:"value,omitempty"` // the id, where the name is in the catalogue
+	Use    string `json:"use"`             // "decided", "agreed", "alias", "ignored"
+	Why    string `json:"why,omitempty"`   // a sentence part for people
+}
+
+// Message is an entry of a conversation, a node of its tree.
+type Message struct {
+	Tenant    Tenant
+	Session   SessionID
+	ID        MessageID
+	Parent    MessageID // empty at the root
+	Turn      TurnID
+	Role      string
+	State     TurnState // of an answer: its turn's; Completed for what a client sent
+	Protocol  Protocol  // language of Content
+	Content   []byte    // the message object in its protocol's JSON
+	Digest    []byte    // keyed digest of the normalised message
+	Branches  int       // messages with the same parent, itself included; only read, never written
+	CreatedAt time.Time
+}
+
+// ChainKind tells the two digests apart by which a message is found.
+type ChainKind int
+
+// ByChain digests a message with everything before it, BySelf the message alone.
+const (
+	ByChain ChainKind = iota
+	BySelf
+)
+
+// ChainEntry lets a message be found by digest: an index row, many per digest.
+type ChainEntry struct {
+	Kind    ChainKind
+	Digest  []byte
+	Session SessionID
+	Message MessageID
+}

@@ -35,13 +35,11 @@ fuzz: ## every fuzz target for FUZZTIME
 bench: ## against a direct call and the least that a Go gateway can cost
 	go run ./test/bench -rounds 5
 
-clients: .cache/clients/.installed ## the official JavaScript SDKs that test/sdk uses
+clients: test/sdk/js/node_modules/.installed ## the official JavaScript SDKs, pinned, for test/sdk
 
-.cache/clients/.installed: test/sdk/js/package.json test/sdk/js/package-lock.json
-	mkdir -p .cache/clients
-	cp test/sdk/js/package.json test/sdk/js/package-lock.json .cache/clients/
-	cd .cache/clients && npm ci --no-audit --no-fund --ignore-scripts
+test/sdk/js/node_modules/.installed: test/sdk/js/package.json test/sdk/js/package-lock.json
+	cd test/sdk/js && npm ci --no-audit --no-fund --ignore-scripts
 	touch $@
 
 clean:
-	rm -rf bin .cache
+	rm -rf bin .cache test/sdk/js/node_modules

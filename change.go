@@ -14,8 +14,8 @@ type Begin struct {
 	Aliases  []Alias // to be added. For a new session the first one decides a race
 	Turn     Turn
 	Messages []Message // new ones, in order
-	Chain    []ChainEntry
 	Claim    *Pin           // nil where the session has its pin
+	Stale    time.Time      // a pin that was last used before gives way to the claim
 	Remote   *RemoteSession // nil where the upstream keeps no state or the id is known
 	Mint     string         // the remote id to take instead where another session has the wanted one there
 
@@ -32,7 +32,9 @@ func (c *Begin) Outcome() error { return c.Err }
 type Bind struct {
 	Pin    Pin
 	Remote *RemoteSession // set where the upstream answered with another session id than it was sent
-	Err    error
+
+	Taken bool // after the commit: the remote id is another session's, and nothing of it was written
+	Err   error
 }
 
 // Outcome gives Err.
@@ -42,11 +44,12 @@ func (c *Bind) Outcome() error { return c.Err }
 type End struct {
 	Turn      Turn     // Tenant, ID, Session and everything that the end decides
 	Answer    *Message // nil where nothing arrived
-	Chain     []ChainEntry
 	Bind      *Pin           // a binding that shares the commit
 	Remote    *RemoteSession // as in Bind
 	DropClaim bool           // the claim of this turn is given up
-	Err       error
+
+	Taken bool // as in Bind
+	Err   error
 }
 
 // Outcome gives Err.
@@ -85,6 +88,15 @@ type Prune struct {
 
 // Outcome gives Err.
 func (c *Prune) Outcome() error { return c.Err }
+
+// Applied notes, in the transaction of the changes themselves, up to which number a journal before the store is in it.
+type Applied struct {
+	Seq uint64
+	Err error
+}
+
+// Outcome gives Err.
+func (c *Applied) Outcome() error { return c.Err }
 
 // PinsUsed notes when pins were last used, so that idle ones can expire; it is written behind the turns.
 type PinsUsed struct {

@@ -91,8 +91,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 
 // CodeOf gives the code of the first Error in the chain, CodeInternal where there is none.
 func CodeOf(err error) Code {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
 	}
 	return CodeInternal

@@ -74,11 +74,11 @@ type Pin struct {
 	UsedAt   time.Time
 }
 
-// RemoteSession is the id under which an upstream with its own state knows a session.
-// The pair of upstream and id is unique over all tenants.
+// RemoteSession is the id under which a server with its own state knows a session. The pair of server and id is unique over all
+// tenants.
 type RemoteSession struct {
-	Tenant   Tenant
-	Session  SessionID
-	Upstream UpstreamName
-	ID       string
+	Tenant  Tenant
+	Session SessionID
+	Server  string // address of the upstream: two upstreams of one address are one server, with the same sessions
+	ID      string
 }

@@ -148,6 +148,7 @@ type Message struct {
 	Protocol  Protocol  // language of Content
 	Content   []byte    // the message object in its protocol's JSON
 	Digest    []byte    // keyed digest of the normalised message
+	Seen      []byte    // of an answer: keyed digest of the conversation up to it, as its client sees it. It is found by both digests
 	Branches  int       // messages with the same parent, itself included; only read, never written
 	CreatedAt time.Time
 }
@@ -161,7 +162,7 @@ const (
 	BySelf
 )
 
-// ChainEntry lets a message be found by digest: an index row, many per digest.
+// ChainEntry is an answer that was found by one of its digests; many may have the same.
 type ChainEntry struct {
 	Kind    ChainKind
 	Digest  []byte

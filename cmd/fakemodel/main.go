@@ -42,13 +42,15 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 		o := upstreamtest.MockOptions{Chunks: *chunks, Size: *size, Gap: *gap, Early: *early}
 		return runMock(ctx, *addr, upstreamtest.NewMock(o), stdout)
 	}
-	server, err := upstreamtest.Start(upstreamtest.Options{Addr: *addr})
+	server, err := upstreamtest.Start(upstreamtest.Options{Addr: *addr}) //nolint:contextcheck // ctx only says when to stop
 	if err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
 	defer server.Close()
 	server.Always(upstreamtest.Reply{Gap: *gap, Early: *early})
-	fmt.Fprintln(stdout, "listening on", server.URL)
+	if _, err := fmt.Fprintln(stdout, "listening on", server.URL); err != nil {
+		return fmt.Errorf("say where it listens: %w", err)
+	}
 	<-ctx.Done()
 	return nil
 }
@@ -58,7 +60,9 @@ func runMock(ctx context.Context, addr string, mock http.Handler, stdout io.Writ
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr())
+	if _, err := fmt.Fprintf(stdout, "listening on http://%s\n", listener.Addr()); err != nil {
+		return fmt.Errorf("say where it listens: %w", err)
+	}
 	server := &http.Server{Handler: mock, ReadHeaderTimeout: time.Minute}
 	stopped := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stopped()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -34,12 +35,14 @@ type Options struct {
 // App is the running program.
 type App struct {
 	opts    Options
+	started config.Config // for the keys that take a restart
 	cfg     atomic.Pointer[config.Config]
 	prices  atomic.Pointer[price.Table]
 	metrics *telemetry.Metrics
 	ids     *ids
 
 	store  Store
+	reader reader
 	secret []byte
 
 	fleet  *upstream.Fleet
@@ -54,7 +57,7 @@ type App struct {
 
 // New checks what can be checked before anything is opened: the upstreams' addresses.
 func New(cfg config.Config, o Options) (*App, error) {
-	a := &App{opts: o, metrics: telemetry.NewMetrics(), ids: newIDs(time.Now)}
+	a := &App{opts: o, started: cfg, metrics: telemetry.NewMetrics(), ids: newIDs(time.Now)}
 	a.cfg.Store(&cfg)
 	all, err := upstreams(cfg)
 	if err != nil {
@@ -79,15 +82,11 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err := a.open(ctx, cfg); err != nil {
 		return err
 	}
-	a.build(cfg)
+	a.build(cfg) //nolint:contextcheck // what it starts outlives the start
 	recovery, cancel := context.WithTimeout(ctx, recoverTimeout)
 	defer cancel()
-	retire := &mooring.Retire{Replica: a.ids.replica, At: time.Now()}
-	if err := a.record.Commit(recovery, retire); err != nil {
-		return fmt.Errorf("store: take up the turns that were left running: %w", err)
-	}
-	if retire.Turns > 0 {
-		a.opts.Log.LogAttrs(ctx, slog.LevelWarn, "turns left running by a dead process are interrupted", slog.Int("turns", retire.Turns))
+	if err := a.record.Start(recovery); err != nil {
+		return &config.Error{Key: "store", Msg: fmt.Sprintf("cannot take up what was left: %v", err)}
 	}
 	return a.listen(ctx, cfg)
 }
@@ -103,27 +102,29 @@ func (a *App) open(ctx context.Context, cfg *config.Config) error {
 		return err
 	}
 	a.store = store
-	a.onStop(func() { a.logged("close store", store.Close()) })
+	a.onStop(func() { a.closed("store", store.Close()) }) //nolint:contextcheck // closing is not cut short
 	return nil
 }
 
 // build makes the rooms that need the store.
 func (a *App) build(cfg *config.Config) {
-	a.record = record.New(record.Options{Store: timedStore{a.store, a.metrics}, Log: a.opts.Log, Now: time.Now, Retention: cfg.Sessions.Retention})
-	a.record.Start()
+	a.record = record.New(record.Options{
+		Store: timedStore{a.store, a.metrics}, Journal: journalOf(cfg), Replica: a.ids.replica, Log: a.opts.Log, Now: time.Now, Retention: cfg.Sessions.Retention,
+	})
+	a.reader = reader{a.store, a.record}
 	a.onStop(a.record.Close)
 	a.fleet.Start()
 	a.onStop(a.fleet.Close)
 	a.route = route.New(route.Options{
-		Store: a.store, Log: a.record, Logger: a.opts.Log, Now: time.Now, Policy: route.Policy(cfg.Routing.Policy), PinIdle: cfg.Routing.PinIdle,
+		Store: a.reader, Log: a.record, Logger: a.opts.Log, Now: time.Now, Policy: route.Policy(cfg.Routing.Policy), PinIdle: cfg.Routing.PinIdle,
 	})
 	a.route.Start()
 	a.onStop(a.route.Close)
 	a.ident = identify.New(identify.Options{
-		Store: a.store, Secret: a.secret, NewSession: a.ids.session, NewKey: newKey, Headers: cfg.Sessions.Headers, MemoryBytes: int64(cfg.Sessions.Memory),
+		Store: a.reader, Secret: a.secret, NewSession: a.ids.session, NewKey: newKey, Headers: cfg.Sessions.Headers, MemoryBytes: int64(cfg.Sessions.Memory),
 	})
 	a.server = serve.New(serve.Options{
-		Log: a.opts.Log, Now: time.Now, HeaderTimeout: cfg.Limits.HeaderTimeout, SessionHeaders: a.ident.HeaderNames, Spent: a.store.KeyUse,
+		Log: a.opts.Log, Now: time.Now, HeaderTimeout: cfg.Limits.HeaderTimeout, SessionHeaders: a.ident.HeaderNames, Spent: a.reader.KeyUse,
 		Answered: a.metrics.Answered,
 	})
 	a.relay = relay.New(relay.Options{Gate: a.server, Runner: a.runner(), Log: a.opts.Log})
@@ -146,21 +147,28 @@ func (a *App) listen(ctx context.Context, cfg *config.Config) error {
 		return &config.Error{Key: "listen", Msg: err.Error()}
 	}
 	a.addr = addr.String()
-	a.onStop(func() { a.logged("close listener", a.server.Close()) })
-	a.server.Start(a.handler(cfg))
+	a.onStop(func() { a.closed("listener", a.server.Close()) }) //nolint:contextcheck // as above
+	if err := cfg.CheckReach(a.addr); err != nil {
+		return err // a name that was taken for this machine's own
+	}
+	a.server.Start(a.handler(cfg)) //nolint:contextcheck // requests have contexts of their own
 	return nil
 }
 
 // Addr gives the address that is listened on.
 func (a *App) Addr() string { return a.addr }
 
-// Reload takes over what can change while the program runs; the rest is named in the log and waits for a restart.
+// Reload takes over what can change while the program runs; the rest is named in the log and waits for a restart. After an
+// error nothing has changed.
 func (a *App) Reload(cfg config.Config) error {
+	if err := cfg.CheckReach(a.addr); err != nil {
+		return err // whatever the file says, this is the address that is listened on
+	}
 	all, err := upstreams(cfg)
 	if err != nil {
 		return err
 	}
-	for _, key := range fixed(*a.cfg.Load(), cfg) {
+	for _, key := range fixed(a.started, cfg) {
 		a.opts.Log.LogAttrs(context.Background(), slog.LevelWarn, "a restart is needed for this key to change", slog.String("config_key", key))
 	}
 	a.fleet.Replace(all)
@@ -190,14 +198,14 @@ func (a *App) Stop(ctx context.Context) error {
 func (a *App) onStop(f func()) { a.stop = append(a.stop, f) }
 
 func (a *App) unwind() {
-	for i := len(a.stop) - 1; i >= 0; i-- {
-		a.stop[i]()
+	for _, stop := range slices.Backward(a.stop) {
+		stop()
 	}
 	a.stop = nil
 }
 
-func (a *App) logged(what string, err error) {
+func (a *App) closed(part string, err error) {
 	if err != nil {
-		a.opts.Log.LogAttrs(context.Background(), slog.LevelWarn, what, slog.Any("err", err))
+		a.opts.Log.LogAttrs(context.Background(), slog.LevelWarn, "not closed in order", slog.String("part", part), slog.Any("err", err))
 	}
 }

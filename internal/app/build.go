@@ -1,6 +1,7 @@
 package app
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -98,14 +99,22 @@ func (a *App) setPrices(cfg config.Config) {
 // fixed names the keys that differ between two configurations and take a restart.
 func fixed(old, next config.Config) []string {
 	var out []string
-	for name, same := range map[string]bool{
-		"listen": old.Listen == next.Listen, "store": old.Store == next.Store, "secret": old.Secret == next.Secret, "durability": old.Durability == next.Durability,
-		"sessions.memory": old.Sessions.Memory == next.Sessions.Memory, "sessions.retention": old.Sessions.Retention == next.Sessions.Retention,
-		"limits.header_timeout": old.Limits.HeaderTimeout == next.Limits.HeaderTimeout,
-		"telemetry.format":      old.Telemetry.Format == next.Telemetry.Format,
+	for _, key := range []struct {
+		name string
+		same bool
+	}{
+		{"listen", old.Listen == next.Listen},
+		{"store", old.Store == next.Store},
+		{"secret", old.Secret == next.Secret},
+		{"sessions.retention", old.Sessions.Retention == next.Sessions.Retention},
+		{"sessions.memory", old.Sessions.Memory == next.Sessions.Memory},
+		{"sessions.headers", slices.Equal(old.Sessions.Headers, next.Sessions.Headers)},
+		{"limits.header_timeout", old.Limits.HeaderTimeout == next.Limits.HeaderTimeout},
+		{"durability", old.Durability == next.Durability},
+		{"telemetry.format", old.Telemetry.Format == next.Telemetry.Format},
 	} {
-		if !same {
-			out = append(out, name)
+		if !key.same {
+			out = append(out, key.name)
 		}
 	}
 	return out

@@ -39,7 +39,8 @@ func TestCheck(t *testing.T) {
 		{
 			"every account is tried",
 			config.Upstream{URL: guarded, Keys: []config.Account{{Name: "good", Key: "sesame"}, {Name: "bad", Key: "wrong"}}},
-			false, []string{"ok   upstream u (account good): ", "FAIL upstream u (account bad): "},
+			false,
+			[]string{"ok   upstream u (account good): ", "FAIL upstream u (account bad): "},
 		},
 		{"no list of models is no fault", config.Upstream{URL: bare, Key: "k"}, true, []string{"lists no models (404)"}},
 		{"nothing listens", config.Upstream{URL: nowhere, Key: "k"}, false, []string{"FAIL upstream u: http://127.0.0.1:1 does not answer: connect: connection refused"}},
@@ -47,7 +48,9 @@ func TestCheck(t *testing.T) {
 		{"a server in trouble", config.Upstream{URL: broken.URL, Key: "k"}, false, []string{"FAIL upstream u: " + broken.URL + "/v1/models answers 502"}},
 		{
 			"a remote upstream without a key refuses session headers",
-			config.Upstream{URL: lists, Key: "none", State: "remote"}, true, []string{"note upstream u: ", "refuses session headers"},
+			config.Upstream{URL: lists, Key: "none", State: "remote"},
+			true,
+			[]string{"note upstream u: ", "refuses session headers"},
 		},
 	} {
 		t.Run(row.rule, func(t *testing.T) {
@@ -94,11 +97,15 @@ func TestCheckStoreAndConfiguration(t *testing.T) {
 		{"no keys", nil, app.CheckDeps{}, true, "note keys: none"},
 		{
 			"a password in the store's address is not shown",
-			func(c *config.Config) { c.Store = "postgres://u:hidden@h/d" }, app.CheckDeps{Store: store(0, nil)}, true, "ok   store postgres://u:xxxxx@h/d",
+			func(c *config.Config) { c.Store = "postgres://u:hidden@h/d" },
+			app.CheckDeps{Store: store(0, nil)},
+			true, "ok   store postgres://u:xxxxx@h/d",
 		},
 		{
 			"keys without effect are named",
-			func(c *config.Config) { c.Telemetry.OTLP = "http://h" }, app.CheckDeps{}, true, "note telemetry.otlp: no effect yet",
+			func(c *config.Config) { c.Telemetry.OTLP = "http://h" },
+			app.CheckDeps{},
+			true, "note telemetry.otlp: no effect yet",
 		},
 	} {
 		t.Run(row.rule, func(t *testing.T) {

@@ -103,7 +103,7 @@ func CheckStore(ctx context.Context, cfg config.Config) (stray int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() { err = errors.Join(err, store.Close()) }() //nolint:contextcheck // closing is not cut short
 	ctx, cancel := context.WithTimeout(ctx, storeCheckTimeout)
 	defer cancel()
 	if err := store.Ping(ctx); err != nil {

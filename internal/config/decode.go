@@ -59,15 +59,15 @@ func (d *decoder) value(path string, node ast.Node, dst reflect.Value) error {
 	if reader := quantity(dst); reader != nil {
 		return d.scalar(path, node, reader)
 	}
-	switch kind := dst.Kind(); {
-	case kind == reflect.Pointer:
+	switch dst.Kind() { //nolint:exhaustive // what follows takes all other kinds
+	case reflect.Pointer:
 		dst.Set(reflect.New(dst.Type().Elem()))
 		return d.value(path, node, dst.Elem())
-	case kind == reflect.Struct:
+	case reflect.Struct:
 		return d.structure(path, node, dst)
-	case kind == reflect.Map:
+	case reflect.Map:
 		return d.mapping(path, node, dst)
-	case kind == reflect.Slice:
+	case reflect.Slice:
 		return d.list(path, node, dst)
 	default:
 		return d.scalar(path, node, func(text string) error { return setScalar(dst, text) })
@@ -228,21 +228,21 @@ func reading[T any](dst *T, parse func(string) (T, error)) func(string) error {
 }
 
 func setScalar(dst reflect.Value, text string) error {
-	switch kind := dst.Kind(); {
-	case kind == reflect.String:
+	switch dst.Kind() { //nolint:exhaustive // what follows takes all other kinds
+	case reflect.String:
 		dst.SetString(text)
-	case kind == reflect.Bool:
+	case reflect.Bool:
 		if text != "true" && text != "false" {
 			return errors.New("must be true or false")
 		}
 		dst.SetBool(text == "true")
-	case kind == reflect.Int:
+	case reflect.Int:
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			return errors.New("must be a whole number")
 		}
 		dst.SetInt(int64(n))
-	case kind == reflect.Float64:
+	case reflect.Float64:
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			return errors.New("must be a number")

@@ -191,10 +191,10 @@ func defaultOf(field reflect.StructField, v reflect.Value) string {
 	case time.Time:
 		return ""
 	}
-	switch kind := v.Kind(); {
-	case kind == reflect.String:
+	switch v.Kind() { //nolint:exhaustive // what follows takes all other kinds
+	case reflect.String:
 		return code(v.String(), !v.IsZero())
-	case kind == reflect.Bool, kind == reflect.Int, kind == reflect.Float64:
+	case reflect.Bool, reflect.Int, reflect.Float64:
 		return code(fmt.Sprint(v.Interface()), true)
 	}
 	return ""

@@ -59,8 +59,17 @@ func TestNotYet(t *testing.T) {
 	if got := config.NotYet(config.Default()); len(got) != 0 {
 		t.Errorf("NotYet of the defaults = %v, want none", got)
 	}
-	got := config.NotYet(parsed(t, "{models: {fast: [x]}, telemetry: {otlp: 'http://h:4318'}}"))
-	if want := []string{"models", "telemetry.otlp"}; !cmp.Equal(got, want) {
-		t.Errorf("NotYet = %v, want %v", got, want)
+	for _, row := range []struct {
+		file string
+		want []string
+	}{
+		{"{models: {fast: [x]}, telemetry: {otlp: 'http://h:4318'}}", []string{"models", "telemetry.otlp"}},
+		{"upstreams: [{name: a, builtin: echo}, {name: b, builtin: echo, max_in_flight: 2, passthrough: [/v1/files]}]", []string{"upstreams[1].passthrough", "upstreams[1].max_in_flight"}},
+		{"routing: {failover: wait, on_recovery: return, subagents: spread}", []string{"routing.failover: wait", "routing.on_recovery", "routing.subagents"}},
+		{"routing: {failover: fail, policy: least_busy, pin_idle: 2h}", nil},
+	} {
+		if got := config.NotYet(parsed(t, row.file)); !cmp.Equal(got, row.want) {
+			t.Errorf("NotYet(%s) = %v, want %v", row.file, got, row.want)
+		}
 	}
 }

@@ -31,7 +31,7 @@ type Sessions struct {
 	// `minimal` sends no `X-Mooring-*` headers to clients.
 	ResponseHeaders string `jsonschema:"enum=full,enum=minimal" yaml:"response_headers"`
 
-	// Further header names that carry a session id here.
+	// Further header names that carry a session id here; a name that is known for something else, as for a credential, is refused.
 	Headers []string `yaml:"headers"`
 
 	// Whether an operator may read tenants' texts (with `?tenant=`).

@@ -88,14 +88,17 @@ func shown(words []string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
 }
 
-func (c *Config) checkListen() error {
-	host, err := checkAddress("listen", c.Listen)
+func (c *Config) checkListen() error { return c.CheckReach(c.Listen) }
+
+// CheckReach refuses to listen on an address where others would use the server without a key.
+func (c *Config) CheckReach(address string) error {
+	host, err := checkAddress("listen", address)
 	switch {
 	case err != nil:
 		return err
 	case c.Open() && !loopback(host):
 		return wrong("listen", "%s can be reached from outside, which needs `keys`; configure one with `mooring keys create`, "+
-			"or listen on 127.0.0.1", c.Listen)
+			"or listen on 127.0.0.1", address)
 	}
 	return nil
 }

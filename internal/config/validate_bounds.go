@@ -48,7 +48,7 @@ func (c *Config) checkSessions() error {
 	if err := positive("sessions.retention", c.Sessions.Retention); err != nil {
 		return err
 	}
-	return checkHeaderNames("sessions.headers", c.Sessions.Headers)
+	return checkIDHeaders("sessions.headers", c.Sessions.Headers)
 }
 
 func (c *Config) checkLimits() error {

@@ -68,6 +68,11 @@ func TestRefused(t *testing.T) {
 		{"a glob that is none", "upstreams: [{name: a, builtin: echo, models: ['[']}]", "upstreams[0].models[0]", "glob"},
 		{"timeout zero", "upstreams: [{name: a, builtin: echo, timeout: 0s}]", "upstreams[0].timeout", "more than 0"},
 		{"passthrough outside /v1", "upstreams: [{name: a, builtin: echo, passthrough: [/etc]}]", "upstreams[0].passthrough[0]", "below /v1/"},
+		{"header of the connection", "upstreams: [{name: a, builtin: echo, headers: {Transfer-Encoding: x}}]", "upstreams[0].headers.Transfer-Encoding", "connection"},
+		{"header in two spellings", "upstreams: [{name: a, builtin: echo, headers: {X-A: x, x-a: y}}]", "upstreams[0].headers.x-a", "two spellings"},
+		{"header with two lines", `upstreams: [{name: a, builtin: echo, headers: {X-A: "x\ny"}}]`, "upstreams[0].headers.X-A", "line end"},
+		{"key with a line end", `upstreams: [{name: a, url: 'http://h', key: "sk\n"}]`, "upstreams[0].key", "line end"},
+		{"account with a control character", `upstreams: [{name: a, url: 'http://h', keys: [{name: b, key: "s\x7fk"}]}]`, "upstreams[0].keys[0].key", "control character"},
 		{"header with a blank", "upstreams: [{name: a, builtin: echo, headers: {'a b': x}}]", "upstreams[0].headers", "header name"},
 
 		{"policy unknown", "routing: {policy: sticky}", "routing.policy", "rendezvous, least_busy, round_robin"},
@@ -120,6 +125,30 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// Names that mean something else cannot carry a session id, whatever their spelling.
+func TestHeadersThatCarryNoSession(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"Authorization", "X-Api-Key", "x_api_key", "API-KEY", "X-Goog-Api-Key", "Helicone-Auth", "X-Portkey-Api-Key", "Cookie", "Proxy-Authorization",
+		"X-Session-Token", "X_Amz_Security_Token", "X-Session-Api-Key", "X-Vendor-Auth-Token", "X-Webhook-Signature", "X-Mooring-Key", "X_Mooring_Session",
+		"Connection", "Transfer_Encoding", "TE", "Host", "Content-Length", "Content-Type", "X-Request-Id", "x_client_request_id", "Traceparent",
+		"X-Stainless-Retry-Count", "Idempotency-Key", "X-B3-TraceId", "X-Amzn-Trace-Id", "X-Codex-Turn-Metadata", "VSCode-SessionId", "X-User-Id",
+		"X-OpenWebUI-User-Id", "ChatGPT-Account-ID", "X-Hermes-Session-Key", "X-Forwarded-For", "User-Agent", "Mcp-Session-Id", "Sec-WebSocket-Key",
+		"X-Parent-Session-Id", "X-Claude-Code-Agent-Id", "'X A'", "'X:A'", "'XÄ'", "''", strings.Repeat("x", 65),
+	} {
+		for _, row := range []struct{ file, key string }{
+			{"sessions: {headers: [X-Chat, " + name + "]}", "sessions.headers[1]"},
+			{"upstreams: [{name: a, url: 'http://h', session_headers: [" + name + "]}]", "upstreams[0].session_headers[0]"},
+		} {
+			_, err := config.Parse("f", []byte(row.file), config.Source{})
+			var named *config.Error
+			if !errors.As(err, &named) || named.Key != row.key {
+				t.Errorf("Parse(%s) = %v, want an error of %s", row.file, err, row.key)
+			}
+		}
+	}
+}
+
 func TestAccepted(t *testing.T) {
 	t.Parallel()
 	keyed := "keys: [" + key("a") + "]\n"
@@ -133,6 +162,9 @@ func TestAccepted(t *testing.T) {
 		{"an operator without tenant", "keys: [{name: a, role: operator, hash: '" + digest + "'}]"},
 		{"limits of a key", "keys: [{name: a, tenant: t, hash: '" + digest + "', expires: 2099-01-01T00:00:00Z, models: [x-*], requests_per_minute: 6, streams: 9, budget_usd: 50}]"},
 		{"postgres with secret", "store: postgres://h/d\nsecret: 0123456789abcdef0123456789abcdef"},
+		{"names of sessions", "sessions: {headers: [X-Shop-Chat, x_team_thread, X-OpenWebUI-Chat-Id, X-OpenClaw-Session-Key, X-Author-Chat]}"},
+		{"names of sessions at an upstream", "upstreams: [{name: a, url: 'http://h', state: remote, session_headers: [X-Up-Session, X-Hermes-Session-Id]}]"},
+		{"headers of an upstream", `upstreams: [{name: a, url: 'http://h', headers: {Authorization: Basic x, X-A: "a\tb", X_A: ü}}]`},
 		{"a url with a path", "upstreams: [{name: a, url: 'https://h/api/'}]"},
 	} {
 		t.Run(row.rule, func(t *testing.T) {
@@ -184,6 +216,8 @@ func TestNoErrorShowsASecret(t *testing.T) {
 		"upstreams: [{name: a, url: 'http://h', key: " + secret + "}, {name: b, url: 'http://i'}]",
 		"keys: [{name: a, tenant: t, hash: " + secret + "}]",
 		"store: mysql://u:" + secret + "@h",
+		"upstreams: [{name: a, url: 'http://h', key: \"" + secret + "\\n\"}]",
+		"upstreams: [{name: a, url: 'http://h', headers: {X-A: \"" + secret + "\\n\"}}]",
 	} {
 		_, err := config.Parse("f", []byte(file), config.Source{})
 		if err == nil || strings.Contains(err.Error(), secret) {

@@ -95,24 +95,6 @@ func checkShape(at string, u Upstream) error {
 	return checkGlobs(at+".models", u.Models)
 }
 
-func checkHeaders(at string, u Upstream) error {
-	for name := range u.Headers {
-		if !headerName.MatchString(name) {
-			return wrong(at+".headers", "%q is no header name", name)
-		}
-	}
-	return checkHeaderNames(at+".session_headers", u.SessionHeaders)
-}
-
-func checkHeaderNames(key string, names []string) error {
-	for i, name := range names {
-		if !headerName.MatchString(name) {
-			return wrong(fmt.Sprintf("%s[%d]", key, i), "%q is no header name", name)
-		}
-	}
-	return nil
-}
-
 func checkGlobs(key string, globs []string) error {
 	for i, glob := range globs {
 		if _, err := path.Match(glob, ""); err != nil || glob == "" {

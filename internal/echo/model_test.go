@@ -1,7 +1,6 @@
 package echo_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +17,13 @@ import (
 
 func noon() time.Time { return time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC) }
 
-func send(t *testing.T, method, path, body string) *http.Response {
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func send(t *testing.T, method, path, body string) answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://echo"+path, strings.NewReader(body))
 	if err != nil {
@@ -28,14 +33,18 @@ func send(t *testing.T, method, path, body string) *http.Response {
 	if err != nil {
 		t.Fatalf("RoundTrip(%s %s): %v", method, path, err)
 	}
-	t.Cleanup(func() { _ = res.Body.Close() })
-	return res
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{res.StatusCode, res.Header, string(b)}
 }
 
-func decode(t *testing.T, res *http.Response) map[string]any {
+func decode(t *testing.T, res answer) map[string]any {
 	t.Helper()
 	var v map[string]any
-	if err := json.NewDecoder(res.Body).Decode(&v); err != nil {
+	if err := json.Unmarshal([]byte(res.body), &v); err != nil {
 		t.Fatalf("decode answer: %v", err)
 	}
 	return v
@@ -55,12 +64,11 @@ func at(v any, path ...string) any {
 
 type sse struct{ name, data string }
 
-func events(t *testing.T, res *http.Response) (got []sse) {
+func events(t *testing.T, res answer) (got []sse) {
 	t.Helper()
 	var e sse
-	lines := bufio.NewScanner(res.Body)
-	for lines.Scan() {
-		switch line := lines.Text(); {
+	for line := range strings.SplitSeq(strings.TrimSuffix(res.body, "\n"), "\n") {
+		switch {
 		case line == "":
 			got = append(got, e)
 			e = sse{}
@@ -71,9 +79,6 @@ func events(t *testing.T, res *http.Response) (got []sse) {
 		default:
 			t.Errorf("line %q is none of a server-sent event", line)
 		}
-	}
-	if lines.Err() != nil {
-		t.Fatal(lines.Err())
 	}
 	return got
 }
@@ -104,11 +109,7 @@ func TestSameRequestSameAnswer(t *testing.T) {
 	t.Parallel()
 	var answers []string
 	for range 2 {
-		b, err := io.ReadAll(send(t, "POST", "/v1/chat/completions", helloChat+"}").Body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answers = append(answers, string(b))
+		answers = append(answers, send(t, "POST", "/v1/chat/completions", helloChat+"}").body)
 	}
 	if answers[0] != answers[1] {
 		t.Errorf("answers differ: %s and %s", answers[0], answers[1])
@@ -129,7 +130,7 @@ func TestStreamedChat(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			res := send(t, "POST", "/v1/chat/completions", helloChat+tt.options)
-			if got := res.Header.Get("Content-Type"); got != "text/event-stream" {
+			if got := res.header.Get("Content-Type"); got != "text/event-stream" {
 				t.Errorf("content type = %q", got)
 			}
 			var text, finish strings.Builder
@@ -211,8 +212,8 @@ func TestOtherRoutes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			res := send(t, tt.method, tt.path, tt.body)
-			if got := at(decode(t, res), tt.field...); got != tt.want || res.StatusCode != tt.status {
-				t.Errorf("%s %s = %d with %v %v, want %d with %v", tt.method, tt.path, res.StatusCode, tt.field, got, tt.status, tt.want)
+			if got := at(decode(t, res), tt.field...); got != tt.want || res.status != tt.status {
+				t.Errorf("%s %s = %d with %v %v, want %d with %v", tt.method, tt.path, res.status, tt.field, got, tt.status, tt.want)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package echo
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -85,8 +86,8 @@ func (q question) reply() string {
 
 // lastUserText passes over user messages without text, such as tool results.
 func (q question) lastUserText() string {
-	for i := len(q.Messages) - 1; i >= 0; i-- {
-		if m := q.Messages[i]; m.Role == "user" && m.Content != "" {
+	for _, m := range slices.Backward(q.Messages) {
+		if m.Role == "user" && m.Content != "" {
 			return string(m.Content)
 		}
 	}

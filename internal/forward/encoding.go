@@ -36,8 +36,8 @@ var errEncoding = errors.New("the answer's content encoding is unknown")
 // maxWindow bounds the memory that a compressed answer may claim (RFC 8878 recommends decoders to support 8 MiB).
 const maxWindow = 8 << 20
 
-// decoder gives the bytes behind a content encoding.
-func decoder(body io.ReadCloser, encodings []string) (io.ReadCloser, error) {
+// decoder gives the bytes behind a content encoding. Its Close leaves the body open.
+func decoder(body io.Reader, encodings []string) (io.ReadCloser, error) {
 	var names []string
 	for _, v := range encodings {
 		for name := range strings.SplitSeq(v, ",") {
@@ -47,7 +47,7 @@ func decoder(body io.ReadCloser, encodings []string) (io.ReadCloser, error) {
 		}
 	}
 	if len(names) == 0 {
-		return body, nil
+		return io.NopCloser(body), nil
 	}
 	if len(names) > 1 {
 		return nil, errEncoding
@@ -61,7 +61,7 @@ func decoder(body io.ReadCloser, encodings []string) (io.ReadCloser, error) {
 
 // lazyDecoder begins to decode with the first read: a decoder's constructor may wait for bytes.
 type lazyDecoder struct {
-	body     io.ReadCloser
+	body     io.Reader
 	encoding string
 	r        io.Reader
 	end      func()
@@ -103,10 +103,10 @@ func (d *lazyDecoder) open() error {
 	return nil
 }
 
-// Close ends the decoder and closes the body.
+// Close frees what the decoder holds. No read may be under way.
 func (d *lazyDecoder) Close() error {
 	if d.end != nil {
 		d.end()
 	}
-	return d.body.Close()
+	return nil
 }

@@ -43,7 +43,7 @@ type Call struct {
 	Body     Body
 	Own      mooring.Credential // the client's own credential
 	Remote   string             // session id for the upstream's session headers; empty where it gets none
-	Stream   bool               // the client asked for a stream
+	Stream   bool               // the client is to be given a stream where one comes
 }
 
 // Body is a request's body. A transport may still read it after it has answered, so each reader is closed on its own.
@@ -59,8 +59,8 @@ var (
 	errLinger   = errors.New("the terminator did not come")
 )
 
-// Open sends the call and waits for the response header. The error is a *mooring.Error of one of the upstream codes, or
-// context.Canceled where the client went away. The caller closes the Response.
+// Open sends the call and waits for the response header. The error is a *mooring.Error: of one of the upstream codes, or the one
+// that the context was ended with; context.Canceled where the client went away. The caller closes the Response.
 func (e *Engine) Open(ctx context.Context, c Call) (*Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(c.Upstream.Timeout, func() { cancel(errNoAnswer) })
@@ -72,7 +72,11 @@ func (e *Engine) Open(ctx context.Context, c Call) (*Response, error) {
 	}
 	c.Upstream.Enter()
 	res, err := c.Upstream.RoundTrip(req)
-	timer.Stop()
+	if !timer.Stop() && err == nil { // time was up as the header came: the body is cancelled already
+		cancel(errNoAnswer)
+		_ = res.Body.Close()
+		err = errNoAnswer
+	}
 	if err != nil {
 		defer cancel(nil)
 		c.Upstream.Leave()
@@ -107,6 +111,9 @@ func (e *Engine) request(ctx context.Context, c Call) (*http.Request, error) {
 func (e *Engine) failure(ctx context.Context, c Call, err error) error {
 	cause := context.Cause(ctx)
 	if ctx.Err() != nil && !errors.Is(cause, errNoAnswer) {
+		if e, ok := errors.AsType[*mooring.Error](cause); ok {
+			return e
+		}
 		return context.Canceled
 	}
 	c.Upstream.Failed(e.Now())
@@ -115,8 +122,10 @@ func (e *Engine) failure(ctx context.Context, c Call, err error) error {
 	case errors.Is(cause, errNoAnswer), isTimeout(err):
 		return &mooring.Error{Code: mooring.CodeUpstreamTimeout, Safe: "the upstream " + string(name) + " gave no answer in time; try again", Err: err}
 	case isRefused(err):
-		return &mooring.Error{Code: mooring.CodeUpstreamUnavailable, Safe: "the upstream " + string(name) + " cannot be reached; try again, or ask whoever runs it",
-			RetryAfter: retryRefused, Err: err}
+		return &mooring.Error{
+			Code: mooring.CodeUpstreamUnavailable, Safe: "the upstream " + string(name) + " cannot be reached; try again, or ask whoever runs it",
+			RetryAfter: retryRefused, Err: err,
+		}
 	}
 	return &mooring.Error{Code: mooring.CodeUpstreamError, Safe: "the upstream " + string(name) + " broke off before an answer; try again", Err: err}
 }

@@ -4,19 +4,54 @@ import (
 	"net/http"
 	"net/textproto"
 	"strings"
+	"unicode"
 
 	"mooring"
 	"mooring/internal/upstream"
 )
 
+// The names in the tables below are canonical ones.
+
 // hopByHop are the headers of one connection (RFC 9110, 7.6.1, and what proxies are known to send beside them).
 func hopByHop(name string) bool {
 	switch name {
-	case "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Authentication-Info", "Te", "Trailer",
-		"Transfer-Encoding", "Upgrade", "Http2-Settings":
+	case "connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "http2-settings", "proxy":
 		return true
 	}
-	return false
+	return strings.HasPrefix(name, "proxy-")
+}
+
+// endsHere are the request headers that do not go upstream, besides those of the connection.
+func endsHere(name string) bool {
+	switch name {
+	case "content-length", "accept-encoding", "expect", "host": // they belong to the bytes of this connection; the next has its own
+		return true
+	case "authorization", "x-api-key", "api-key", "x-goog-api-key": // a credential goes only where credential puts it
+		return true
+	case "cookie", "cookie2": // one for this server, or for all that share its name
+		return true
+	}
+	return strings.HasPrefix(name, "x-mooring-") || strings.HasPrefix(name, "authorization-")
+}
+
+// withheld are the response headers that a client does not get, besides those of the connection.
+func withheld(name string) bool {
+	switch name {
+	case "content-length", "content-encoding": // they belong to the bytes as they came
+		return true
+	case "x-session-id", "x-hermes-session-id", "x-claude-session-id": // Mooring sets them
+		return true
+	case "location", "refresh": // they would lead the client past Mooring
+		return true
+	case "alt-svc", "strict-transport-security", "public-key-pins", "public-key-pins-report-only", "expect-ct": // a host says them of itself
+		return true
+	case "clear-site-data", "service-worker-allowed", "content-security-policy", "content-security-policy-report-only", "accept-ch": // so does an origin
+		return true
+	case "nel", "report-to", "reporting-endpoints": // they would have browsers report Mooring's traffic to others
+		return true
+	}
+	return strings.HasPrefix(name, "x-mooring-") || strings.HasPrefix(name, "access-control-") || // Mooring sets them
+		strings.HasPrefix(name, "set-cookie") // they would join strangers behind one gateway
 }
 
 // listed are the names that a Connection header adds to the hop-by-hop ones.
@@ -40,7 +75,7 @@ func requestHeader(c Call) http.Header {
 	own := listed(c.Header)
 	out := make(http.Header, len(c.Header)+len(c.Upstream.SessionHeaders)+2)
 	for name, values := range c.Header {
-		if !own[name] && !hopByHop(name) && !ours(name) && !sets(c.Upstream, name) {
+		if low := canonical(name); !own[name] && !hopByHop(low) && !endsHere(low) && !sets(c.Upstream, low) {
 			out[name] = values
 		}
 	}
@@ -57,28 +92,40 @@ func requestHeader(c Call) http.Header {
 			out.Set(name, c.Remote)
 		}
 	}
+	hideReplayable(out)
 	return out
 }
 
-// ours are the request headers that end here: Mooring's own, the credentials, and what belongs to the bytes of this connection.
-func ours(name string) bool {
-	switch name {
-	case "Authorization", "X-Api-Key", "Content-Length", "Accept-Encoding", "Expect", "Host":
-		return true
+// hideReplayable spells the headers so that net/http does not see them: it would send a request that has one a second time by
+// itself where a kept connection breaks, and a turn would run twice behind its record. Servers do not tell case apart.
+func hideReplayable(h http.Header) {
+	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
+		if values, ok := h[name]; ok {
+			delete(h, name)
+			h[strings.ToLower(name)] = values
+		}
 	}
-	return strings.HasPrefix(canonical(name), "x-mooring-")
 }
 
-// canonical is a header name in lower case with hyphens: servers behind some gateways do not tell "_" from "-".
-func canonical(name string) string { return strings.ReplaceAll(strings.ToLower(name), "_", "-") }
+// canonical is a header name in lower case with hyphens: servers behind some gateways do not tell "_" and "." from "-".
+func canonical(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '_', '.':
+			return '-'
+		}
+		return unicode.ToLower(r)
+	}, name)
+}
 
-// sets says whether Mooring alone decides what an upstream gets under this name: the session headers configured for it, and
-// towards a server with state of its own every generic one.
-func sets(u *upstream.Upstream, name string) bool {
-	if len(u.SessionHeaders) == 0 && !u.Remote {
-		return false
+// sets says whether Mooring alone decides what an upstream gets under this name: the headers and session headers configured for
+// it, and towards a server with state of its own every generic session header.
+func sets(u *upstream.Upstream, low string) bool {
+	for name := range u.Headers {
+		if canonical(name) == low {
+			return true
+		}
 	}
-	low := canonical(name)
 	for _, s := range u.SessionHeaders {
 		if canonical(s) == low {
 			return true
@@ -117,25 +164,14 @@ func credential(out http.Header, c Call) {
 	}
 }
 
-// responseHeader is the upstream's header as the client may see it: without the connection's own, without names that are
-// Mooring's to set, without cookies (they would join strangers behind one gateway) and without what speaks for another origin.
+// responseHeader is the upstream's header as the client may see it: without the connection's own and what is withheld.
 func responseHeader(h http.Header) http.Header {
 	own := listed(h)
 	out := make(http.Header, len(h)+8)
 	for name, values := range h {
-		if !own[name] && !hopByHop(name) && !withheld(name) {
+		if low := canonical(name); !own[name] && !hopByHop(low) && !withheld(low) {
 			out[name] = values
 		}
 	}
 	return out
-}
-
-func withheld(name string) bool {
-	switch name {
-	case "Content-Length", "Content-Encoding", "X-Session-Id", "X-Hermes-Session-Id", "X-Claude-Session-Id", "Set-Cookie", "Set-Cookie2", "Alt-Svc",
-		"Strict-Transport-Security", "Location":
-		return true
-	}
-	low := canonical(name)
-	return strings.HasPrefix(low, "x-mooring-") || strings.HasPrefix(low, "access-control-")
 }

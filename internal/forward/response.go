@@ -1,11 +1,15 @@
 package forward
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"mooring"
@@ -21,11 +25,12 @@ type Response struct {
 	res    *http.Response
 	limits Limits
 
-	body  io.ReadCloser
-	pump  pump
-	idle  *time.Timer
-	meter *wire.Meter // of an event stream
-	ahead []byte      // what the peek let through, for the client
+	body   io.ReadCloser // decoded
+	pump   pump
+	idle   *time.Timer
+	linger *time.Timer // runs while only the end of a stream is missing
+	meter  *wire.Meter // of an event stream
+	ahead  []byte      // what the peek let through, for the client
 
 	Status int
 	Header http.Header
@@ -39,14 +44,20 @@ type Outcome struct {
 	Reason string       // why it did not complete
 	Answer wire.Answer
 	Body   []byte // the whole body of an answer that was read whole
-	Tail   []byte // what a stream's client still gets once the turn is committed: the terminal event, or an error in its place
-	Early  bool   // it failed before anything meant for the client had come: another upstream may be asked
+	Tail   []byte // what a stream's client still gets once the turn is committed: the event that it stops at, and all behind it
+
+	// Early says that another upstream may be asked, as failover_on says: of an answer that is no success its status decides;
+	// of a 2xx it says that the answer counts as lost, since an error or the end came before anything meant for the client.
+	Early bool
 }
 
 // prepare looks at the header: what may be relayed at all, and how to read it.
 func (r *Response) prepare() error {
 	r.Status, r.Header = r.res.StatusCode, responseHeader(r.res.Header)
-	if r.Status/100 == 3 {
+	switch {
+	case r.Status < http.StatusOK:
+		return r.bad("the upstream %s answered with a change of protocol that nobody asked for; check its url", nil)
+	case r.Status/100 == 3:
 		return r.bad("the upstream %s answered with a redirect, which is not followed; check its url", nil)
 	}
 	body, err := decoder(r.res.Body, r.res.Header["Content-Encoding"])
@@ -59,16 +70,23 @@ func (r *Response) prepare() error {
 	media, _, _ := mime.ParseMediaType(r.res.Header.Get("Content-Type"))
 	r.Stream = r.Status/100 == 2 && media == "text/event-stream"
 	if r.Stream {
-		r.meter = wire.NewMeter(r.call.Protocol, wire.MeterLimits{MaxEvent: r.limits.Answer, MaxAnswer: r.limits.Answer})
+		r.meter = r.newMeter()
 	}
 	return nil
 }
 
+func (r *Response) newMeter() *wire.Meter {
+	return wire.NewMeter(r.call.Protocol, wire.MeterLimits{MaxEvent: r.limits.Answer, MaxAnswer: r.limits.Answer})
+}
+
 func (r *Response) bad(format string, err error) error {
 	e := mooring.Errorf(mooring.CodeUpstreamError, format, r.call.Upstream.Name)
-	e.Err = err
+	e.Err = errors.Join(ErrUnusable, err)
 	return e
 }
+
+// ErrUnusable is in the error of Open where the upstream has answered, but with something that must not be relayed.
+var ErrUnusable = errors.New("the answer cannot be relayed")
 
 // SessionID is the session id that the upstream says the conversation has there, "" where it says none.
 func (r *Response) SessionID() string {
@@ -80,31 +98,42 @@ func (r *Response) SessionID() string {
 	return ""
 }
 
-// Trailer gives the trailers that came behind the body, without names that are the connection's or Mooring's.
-func (r *Response) Trailer() http.Header { return responseHeader(r.res.Trailer) }
+// Trailer reads on to the end of the body and gives the trailers behind it, without names that are the connection's or
+// Mooring's.
+func (r *Response) Trailer() http.Header {
+	r.drain()
+	return responseHeader(r.res.Trailer)
+}
 
 // drainTime bounds the wait for the end of a body whose last meaningful byte has come: seeing it lets the connection be used again.
 const drainTime = 250 * time.Millisecond
 
+// drain reads behind the terminal event of a stream.
+func (r *Response) drain() {
+	if r.meter == nil || !r.meter.Terminal() || r.ctx.Err() != nil {
+		return
+	}
+	stop := time.AfterFunc(drainTime, func() { r.cancel(errLinger) })
+	defer stop.Stop()
+	for err := error(nil); err == nil; {
+		_, err = r.pump.next()
+	}
+}
+
 // Close gives the connection back, or up where the answer has not ended.
 func (r *Response) Close() {
-	if r.idle != nil {
-		r.idle.Stop()
-	}
-	if r.meter != nil && r.meter.Terminal() && r.ctx.Err() == nil {
-		stop := time.AfterFunc(drainTime, func() { r.cancel(errLinger) })
-		for err := error(nil); err == nil; {
-			_, err = r.pump.next()
+	for _, t := range []*time.Timer{r.idle, r.linger} {
+		if t != nil {
+			t.Stop()
 		}
-		stop.Stop()
 	}
+	r.drain()
 	r.cancel(nil)
+	_ = r.res.Body.Close()
+	r.pump.wait() // the decoder may be freed only when nobody reads from it
 	if r.body != nil {
 		_ = r.body.Close()
-	} else {
-		_ = r.res.Body.Close()
 	}
-	r.pump.wait()
 	r.call.Upstream.Leave()
 }
 
@@ -113,8 +142,8 @@ func (r *Response) Whole() Outcome {
 	data, err := r.readAll()
 	if err != nil {
 		out := r.broken(err)
-		out.Answer = partial(r.call.Protocol, data)
-		out.Early = true
+		out.Answer = r.partial(data)
+		out.Early = out.Early || r.Status/100 != 2
 		return out
 	}
 	if r.Status/100 != 2 {
@@ -125,8 +154,10 @@ func (r *Response) Whole() Outcome {
 	}
 	a, err := wire.DecodeAnswer(r.call.Protocol, data)
 	if err != nil {
-		return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Early: true,
-			Reason: "the upstream " + string(r.call.Upstream.Name) + " answered with something that is no answer of this protocol"}
+		return Outcome{
+			State: mooring.Failed, Code: mooring.CodeUpstreamError,
+			Reason: "the upstream " + string(r.call.Upstream.Name) + " answered with something that is no answer of this protocol",
+		}
 	}
 	out := Outcome{State: mooring.Completed, Answer: a, Body: data}
 	if a.Err != nil {
@@ -135,27 +166,45 @@ func (r *Response) Whole() Outcome {
 	return out
 }
 
-// partial saves what it can of a body that broke off: nothing, unless it was a stream.
-func partial(p mooring.Protocol, data []byte) wire.Answer {
+// partial saves what it can of a body that broke off: what came of a stream, else the usage where that came whole.
+func (r *Response) partial(data []byte) wire.Answer {
 	if !wire.LooksLikeSSE(data) {
-		return wire.Answer{}
+		return wire.Answer{Usage: usageIn(r.call.Protocol, data)}
 	}
-	m := wire.NewMeter(p, wire.MeterLimits{MaxEvent: len(data) + 1, MaxAnswer: len(data) + 1})
+	m := r.newMeter()
 	_, _ = m.Feed(data)
 	return m.Answer()
 }
 
+// usageIn reads the usage of an object that broke off behind it.
+func usageIn(p mooring.Protocol, data []byte) mooring.Usage {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	for _, err := dec.Token(); err == nil; {
+		var name json.Token
+		var value json.RawMessage
+		if name, err = dec.Token(); err == nil {
+			err = dec.Decode(&value)
+		}
+		if err == nil && name == "usage" {
+			a, _ := wire.DecodeAnswer(p, slices.Concat([]byte(`{"usage":`), value, []byte{'}'})) // valid by now
+			return a.Usage
+		}
+	}
+	return mooring.Usage{}
+}
+
 // assembled makes one object of a stream that came where none was asked for; a client that did ask gets the bytes.
 func (r *Response) assembled(data []byte) Outcome {
-	m := wire.NewMeter(r.call.Protocol, wire.MeterLimits{MaxEvent: len(data) + 1, MaxAnswer: len(data) + 1})
+	m := r.newMeter()
 	_, err := m.Feed(data)
+	ended := m.Complete() || m.Finished()
 	a := m.Answer()
 	switch {
 	case err != nil:
-		return r.broken(err)
+		return r.broken(errAnswerTooLarge)
 	case a.Err != nil:
 		return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "the stream held an error", Answer: a, Early: true}
-	case !m.Terminal() && !m.Finished():
+	case !ended:
 		return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "the stream stopped short of its end", Answer: a, Early: true}
 	case r.call.Stream:
 		r.Header.Set("Content-Type", "text/event-stream")
@@ -201,11 +250,20 @@ func (r *Response) broken(err error) Outcome {
 	cause := context.Cause(r.ctx)
 	switch {
 	case errors.Is(cause, errSilent):
-		return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamTimeout, Reason: "the upstream " + name + " fell silent"}
+		return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamTimeout, Reason: "the upstream " + name + " fell silent", Early: true}
 	case r.ctx.Err() != nil && !errors.Is(cause, errLinger):
-		return Outcome{State: mooring.Cancelled, Reason: "the client went away"}
+		return r.stopped()
 	case errors.Is(err, errAnswerTooLarge):
 		return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "the answer of the upstream " + name + " is larger than limits.answer"}
 	}
-	return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "the upstream " + name + " broke off in the middle of its answer"}
+	return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "the upstream " + name + " broke off in the middle of its answer", Early: true}
+}
+
+// stopped is the outcome of an answer that nobody waits for any more: its client went away, or the server ended the request.
+func (r *Response) stopped() Outcome {
+	if e, ok := errors.AsType[*mooring.Error](context.Cause(r.ctx)); ok {
+		reason, _, _ := strings.Cut(e.Safe, ";") // what to do is said where the client reads it
+		return Outcome{State: mooring.Failed, Code: e.Code, Reason: reason}
+	}
+	return Outcome{State: mooring.Cancelled, Reason: "the client went away"}
 }

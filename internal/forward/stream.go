@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"mooring"
@@ -32,7 +33,7 @@ func (r *Response) Peek() Outcome {
 			return early(r.broken(ferr), r.meter)
 		case class == wire.Error:
 			return Outcome{State: mooring.Failed, Reason: "the first event is an error", Answer: r.meter.Answer(), Early: true}
-		case class >= wire.Content || r.meter.Terminal():
+		case class >= wire.Content || r.meter.Terminal(), errors.Is(err, io.EOF) && r.meter.Complete():
 			return Outcome{}
 		case errors.Is(err, io.EOF):
 			return early(r.short(), r.meter)
@@ -43,7 +44,7 @@ func (r *Response) Peek() Outcome {
 }
 
 func early(out Outcome, m *wire.Meter) Outcome {
-	out.Answer, out.Early = m.Answer(), true
+	out.Answer = m.Answer()
 	return out
 }
 
@@ -51,13 +52,14 @@ func early(out Outcome, m *wire.Meter) Outcome {
 func (r *Response) keep(data []byte) (wire.EventClass, error) {
 	pass, err := r.meter.Feed(data)
 	r.ahead = append(append(r.ahead, pass.Held...), pass.Fresh...)
+	if err != nil {
+		err = errAnswerTooLarge
+	}
 	return pass.Event, err
 }
 
-// Ahead gives what the peek has let through, for an answer that failed early and is relayed all the same.
-func (r *Response) Ahead() []byte { return r.ahead }
-
-// Copy passes the stream on to the sink until its terminal event, which stays back in the outcome's Tail.
+// Copy passes the stream on to the sink until the event at which a client stops reading: the terminal one or an error. That one
+// and what comes behind it stay back in the outcome's Tail.
 func (r *Response) Copy(sink Sink) Outcome {
 	if len(r.ahead) > 0 {
 		if err := sink.Write(r.ahead, nil); err != nil {
@@ -65,12 +67,8 @@ func (r *Response) Copy(sink Sink) Outcome {
 		}
 		r.ahead = nil
 	}
-	var linger *time.Timer
+	r.awaitEnd(wire.None)
 	for !r.meter.Terminal() {
-		if linger == nil && r.meter.Finished() {
-			linger = time.AfterFunc(r.limits.Linger, func() { r.cancel(errLinger) })
-			defer linger.Stop()
-		}
 		data, err := r.pump.next()
 		r.idle.Reset(r.limits.StreamIdle)
 		pass, ferr := r.meter.Feed(data)
@@ -85,13 +83,31 @@ func (r *Response) Copy(sink Sink) Outcome {
 		if err != nil && !r.meter.Terminal() {
 			return r.ended(err)
 		}
+		r.awaitEnd(pass.Event)
 	}
 	return r.completed(r.meter.Tail())
 }
 
+// awaitEnd bounds the wait where only the end of the stream is missing. The time begins anew with every event: another choice may
+// go on, the usage may follow. Pings and comments are no news.
+func (r *Response) awaitEnd(news wire.EventClass) {
+	if r.linger != nil {
+		if news == wire.None {
+			return
+		}
+		r.linger.Stop()
+		r.linger = nil
+	}
+	if !r.meter.Terminal() && r.meter.Ending() {
+		r.linger = time.AfterFunc(r.limits.Linger, func() { r.cancel(errLinger) })
+	}
+}
+
 func (r *Response) gone() Outcome {
+	out := r.stopped()
 	r.cancel(nil)
-	return Outcome{State: mooring.Cancelled, Reason: "the client went away", Answer: r.meter.Answer()}
+	out.Answer = r.meter.Answer()
+	return out
 }
 
 // completed is the outcome of a stream that came to its protocol's end; one that held an error event has failed all the same.
@@ -105,23 +121,21 @@ func (r *Response) completed(tail []byte) Outcome {
 
 // ended judges a stream that stopped without its terminal event.
 func (r *Response) ended(err error) Outcome {
-	answer := r.meter.Answer()
 	clean := errors.Is(err, io.EOF)
+	over := clean || r.lingered()
 	switch {
-	case answer.Err != nil && r.call.Protocol == mooring.Chat:
-		return r.completed(r.meter.Terminator())
-	case answer.Err != nil:
-		return r.completed(nil)
-	case r.meter.Finished() && (clean || r.lingered()):
-		return r.completed(r.meter.Terminator())
+	case over && r.meter.Complete():
+		return r.completed(r.meter.Tail())
+	case r.meter.Failed() && r.call.Protocol != mooring.Chat: // an error is the end there
+		return r.completed(r.meter.Tail())
+	case r.meter.Failed(), over && r.meter.Finished():
+		return r.completed(slices.Concat(r.meter.Tail(), r.meter.Terminator()))
 	}
-	var out Outcome
+	out := r.broken(err)
 	if clean {
 		out = r.short()
-	} else {
-		out = r.broken(err)
 	}
-	out.Answer = answer
+	out.Answer, out.Early = r.meter.Answer(), false
 	if out.State == mooring.Failed {
 		out.Tail = FailureTail(r.call.Protocol, out.Code, out.Reason)
 	}
@@ -131,7 +145,7 @@ func (r *Response) ended(err error) Outcome {
 func (r *Response) lingered() bool { return errors.Is(context.Cause(r.ctx), errLinger) }
 
 func (r *Response) short() Outcome {
-	return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "the upstream " + string(r.call.Upstream.Name) + " stopped short of its end"}
+	return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "the upstream " + string(r.call.Upstream.Name) + " stopped short of its end", Early: true}
 }
 
 // FailureTail is what ends a stream that failed: an error event in its protocol and, on chat, the terminator, because clients

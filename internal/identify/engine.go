@@ -42,7 +42,7 @@ type Engine struct {
 	byField  map[string]int
 
 	aliases  *otter.Cache[aliasKey, mooring.SessionID]
-	sessions *otter.Cache[sessionKey, Known]
+	sessions *otter.Cache[sessionKey, *kept]
 	digests  *otter.Cache[[16]byte, wire.Digest]
 
 	mu        sync.Mutex // guards the map below
@@ -59,19 +59,13 @@ type sessionKey struct {
 	id     mooring.SessionID
 }
 
-// Known is a session and where its conversation stands.
-type Known struct {
-	mooring.Session
-	Seen wire.Digest // chain digest of the last answer as its client has seen the conversation; zero where unknown
-}
-
 // companion marks header names that say more about an id without being one.
 const companion = -1
 
 // Rough sizes of cache entries in bytes, to turn the memory bound into numbers of entries.
 const (
 	aliasBytes   = 320
-	sessionBytes = 900
+	sessionBytes = 600
 	digestBytes  = 150
 )
 
@@ -96,7 +90,7 @@ func New(o Options) *Engine {
 	}
 	third := o.MemoryBytes / 3
 	e.aliases = otter.Must(&otter.Options[aliasKey, mooring.SessionID]{MaximumSize: int(third / aliasBytes)})
-	e.sessions = otter.Must(&otter.Options[sessionKey, Known]{MaximumSize: int(third / sessionBytes)})
+	e.sessions = otter.Must(&otter.Options[sessionKey, *kept]{MaximumSize: int(third / sessionBytes)})
 	e.digests = otter.Must(&otter.Options[[16]byte, wire.Digest]{MaximumSize: int(third / digestBytes)})
 	return e
 }
@@ -133,43 +127,4 @@ func (e *Engine) Digester(t mooring.Tenant) *wire.Digester {
 	d := wire.NewDigester(h.Sum(nil), digestCache{e.digests})
 	e.digesters[t] = d
 	return d
-}
-
-// Learn remembers a session as it stands after a commit, and the aliases that name it.
-func (e *Engine) Learn(k Known, aliases []mooring.Alias) {
-	e.sessions.Set(sessionKey{k.Tenant, k.ID}, k)
-	for _, a := range aliases {
-		e.aliases.Set(aliasKey{k.Tenant, a}, k.ID)
-	}
-}
-
-// Update changes what is remembered of a session, if anything is.
-func (e *Engine) Update(t mooring.Tenant, id mooring.SessionID, change func(*Known)) {
-	e.sessions.ComputeIfPresent(sessionKey{t, id}, func(k Known) (Known, otter.ComputeOp) {
-		change(&k)
-		return k, otter.WriteOp
-	})
-}
-
-// Forget drops what is remembered of a session and of these aliases, after a store said that it is gone or taken.
-func (e *Engine) Forget(t mooring.Tenant, id mooring.SessionID, aliases []mooring.Alias) {
-	e.sessions.Invalidate(sessionKey{t, id})
-	for _, a := range aliases {
-		e.aliases.Invalidate(aliasKey{t, a})
-	}
-}
-
-// session gives a session from memory or store.
-func (e *Engine) session(ctx context.Context, t mooring.Tenant, id mooring.SessionID) (Known, error) {
-	key := sessionKey{t, id}
-	if k, ok := e.sessions.GetIfPresent(key); ok {
-		return k, nil
-	}
-	s, err := e.Store.Session(ctx, t, id)
-	if err != nil {
-		return Known{}, err
-	}
-	k := Known{Session: s}
-	e.sessions.Set(key, k)
-	return k, nil
 }

@@ -2,6 +2,7 @@ package identify
 
 import (
 	"context"
+	"slices"
 
 	"mooring"
 	"mooring/internal/wire"
@@ -97,8 +98,8 @@ func (a *alignment) find(ctx context.Context) (mooring.MessageID, int, error) {
 // answers are the positions of the request's answers, the last first.
 func (a *alignment) answers() []int {
 	var out []int
-	for i := len(a.talk) - 1; i >= 0; i-- {
-		if a.messages[a.talk[i]].Role == "assistant" {
+	for i, at := range slices.Backward(a.talk) {
+		if a.messages[at].Role == "assistant" {
 			out = append(out, i)
 		}
 	}

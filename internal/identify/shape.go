@@ -18,23 +18,41 @@ func placeholder(v string) bool {
 	case "", "new", "null", "undefined", "none", "default", "unknown":
 		return true
 	}
-	if strings.HasPrefix(v, "<") || strings.Contains(v, "{") && strings.Contains(v, "}") {
-		return true
-	}
-	return strings.Trim(v, "0-") == ""
+	return strings.Trim(v, "0-") == "" || unfilled(v)
 }
 
-// checkID refuses an id that could not be kept or sent safely.
-func checkID(s *signal, v string) error {
+// template is "{{…}}" or "${…}" anywhere, "<…>" as a whole, or "{name}" anywhere.
+var template = regexp.MustCompile(`\{\{.*\}\}|\$\{.*\}|^<.*>$|\{([A-Za-z_][A-Za-z0-9_.:\- ]*)\}`)
+
+// unfilled recognises templates. A GUID in braces is how some systems write an id.
+func unfilled(v string) bool {
+	if !strings.ContainsAny(v, "{<") {
+		return false
+	}
+	found := template.FindStringSubmatch(v)
+	return found != nil && !uuidShape.MatchString(found[1])
+}
+
+// bare takes off what HTTP takes off a header, so that one id is the same in a header and in a body.
+func bare(v string) string { return strings.Trim(v, " \t") }
+
+// checkValue refuses a value that could not be kept or sent safely; name says where it stood.
+func checkValue(name, v string) error {
 	switch {
 	case len(v) > MaxID:
-		return mooring.Errorf(mooring.CodeInvalidSessionID, "the session id in %s has %d bytes; use at most %d", s.name, len(v), MaxID)
+		return mooring.Errorf(mooring.CodeInvalidSessionID, "The session id in %s has %d bytes; use at most %d.", name, len(v), MaxID)
 	case strings.ContainsFunc(v, isControl):
-		return mooring.Errorf(mooring.CodeInvalidSessionID, "the session id in %s holds a control character", s.name)
-	case s.hermes && (strings.ContainsAny(v, `/\`) || strings.Contains(v, "..")):
-		return mooring.Errorf(mooring.CodeInvalidSessionID, "the session id in %s may not hold a slash, a backslash or two dots in a row", s.name)
+		return mooring.Errorf(mooring.CodeInvalidSessionID, "The session id in %s holds a control character; leave it out.", name)
 	}
 	return nil
+}
+
+// check refuses an id that could not be kept or sent safely under this signal.
+func (s *signal) check(v string) error {
+	if s.hermes && (strings.ContainsAny(v, `/\`) || strings.Contains(v, "..")) {
+		return mooring.Errorf(mooring.CodeInvalidSessionID, "The session id in %s may not hold a slash, a backslash or two dots in a row.", s.name)
+	}
+	return checkValue(s.name, v)
 }
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }

@@ -35,31 +35,48 @@ func (e *Engine) read(header http.Header, fields []wire.Field) (*reading, error)
 		if !ok {
 			continue
 		}
-		v, err := single(key, values)
-		if err != nil {
+		have := extra[string(name[:n])]
+		if at != companion {
+			have = found[at]
+		}
+		v, err := single(key, have, values)
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if at == companion {
+		case at == companion:
 			extra[string(name[:n])] = v
-			continue
+		default:
+			found[at] = v
 		}
-		if found[at] != "" && found[at] != v {
-			return nil, twoValues(key)
-		}
-		found[at] = v
 	}
 	for _, f := range fields {
 		if at, ok := e.byField[f.Path]; ok && found[at] == "" {
 			found[at] = f.Value
 		}
 	}
-	r := &reading{exact: extra["x-mooring-session"], agent: extra[headerAgent], agentOf: extra[headerParentAgent]}
-	for _, name := range parents() {
-		if v := extra[name]; v != "" && r.parent == "" && !placeholder(v) {
-			r.parent = v
-		}
+	r, err := companions(extra)
+	if err != nil {
+		return nil, err
 	}
 	return r, e.sort(r, found)
+}
+
+// companions checks the names that travel with an id as ids are checked, and begins a reading with them.
+func companions(extra map[string]string) (*reading, error) {
+	for name, v := range extra {
+		if placeholder(v) {
+			delete(extra, name)
+		} else if err := checkValue(name, v); err != nil {
+			return nil, err
+		}
+	}
+	r := &reading{exact: extra[lowerName(headerMooring)], agent: extra[headerAgent], agentOf: extra[headerParentAgent]}
+	for _, name := range parents() {
+		if r.parent == "" {
+			r.parent = extra[name]
+		}
+	}
+	return r, nil
 }
 
 // sort checks the values found and puts the usable ones in their order.
@@ -74,30 +91,30 @@ func (e *Engine) sort(r *reading, found []string) error {
 				continue
 			}
 		}
-		if err := checkID(s, v); err != nil {
-			return err
-		}
-		if placeholder(v) {
-			r.ignored = append(r.ignored, mooring.Evidence{Signal: s.String(), Value: v, Use: "ignored", Why: "a placeholder is no id"})
+		if v = bare(v); placeholder(v) {
+			r.ignored = append(r.ignored, mooring.Evidence{Signal: s.String(), Value: v[:min(len(v), MaxID)], Use: "ignored", Why: "a placeholder is no id"})
 			continue
+		}
+		if err := s.check(v); err != nil {
+			return err
 		}
 		r.ids = append(r.ids, seen{signal: s, value: v, alias: s.alias(v)})
 	}
 	return nil
 }
 
-// single gives the one value of a header.
-func single(name string, values []string) (string, error) {
-	for _, v := range values[1:] {
-		if v != values[0] {
-			return "", twoValues(name)
+// single gives the one value of a header, of which another spelling may have said have. Empty ones say nothing.
+func single(name, have string, values []string) (string, error) {
+	for _, v := range values {
+		v = bare(v)
+		if v != "" && have != "" && v != have {
+			return "", mooring.Errorf(mooring.CodeInvalidSessionID, "The header %s is there twice with two values; send one.", http.CanonicalHeaderKey(name))
+		}
+		if v != "" {
+			have = v
 		}
 	}
-	return values[0], nil
-}
-
-func twoValues(name string) error {
-	return mooring.Errorf(mooring.CodeInvalidSessionID, "the header %s is there twice with two values; send one", http.CanonicalHeaderKey(name))
+	return have, nil
 }
 
 // longestName bounds the names of the catalogue and of the configuration, so that looking one up needs no memory.

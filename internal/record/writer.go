@@ -1,12 +1,15 @@
-// Package record is the turn log's one writer: whoever has a change to commit hands it over and waits for the commit.
+// Package record is the turn log's one writer: whoever has a change to commit hands it over and waits until it is safe.
 //
-// It groups what waits into one transaction and never waits for more to come. It decides nothing about a change and reads
-// nothing. Its goroutines are the writer's loop and, where sessions are kept for a limited time, the sweeper's; Close waits
-// for both.
+// It groups what waits into one transaction and never waits for more to come before a caller hears. With a journal a change
+// that nobody can lose a race for is safe once it stands there, and is moved into the store behind its caller. It decides
+// nothing about a change and reads nothing. Ends of turns that a store which is down cannot take are kept for when it is back.
+// Its goroutines are the writer's loop, the payer's of such ends and, where they are asked for, the sweeper's and the one that
+// says that this replica lives; Close waits for all.
 package record
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -19,12 +22,18 @@ import (
 type Store interface {
 	// Apply commits a batch whole or not at all. Calling it again with the same batch does no harm.
 	Apply(ctx context.Context, batch []mooring.Change) error
+	// Applied gives the number in the last Applied change.
+	Applied(ctx context.Context) (uint64, error)
 	// Idle is called when nothing has been committed for a moment.
 	Idle(ctx context.Context) error
+	// Local says that the database is a file of this process, which no network can take away.
+	Local() bool
+	// AliasHits finds the sessions that aliases name.
+	AliasHits(ctx context.Context, t mooring.Tenant, aliases []mooring.Alias) ([]mooring.AliasHit, error)
 }
 
 const (
-	defaultBatch = 128
+	defaultBatch = 1024
 	defaultQueue = 4096
 	// commitTimeout is how long a commit may take before its callers hear that the store is down.
 	commitTimeout = 10 * time.Second
@@ -35,9 +44,11 @@ const (
 // Options say what to write to and how much at once.
 type Options struct {
 	Store     Store
-	MaxBatch  int           // changes in one commit at most; 0 for 128
+	Journal   string        // the store's file, beside which the journal stands; empty for none
+	MaxBatch  int           // changes in one commit at most; 0 for 1024
 	Queue     int           // changes that may wait; 0 for 4096. Where it is full, Submit waits
 	Retention time.Duration // idle time after which whole trees of sessions are removed; 0 keeps them
+	Replica   string        // name of this process among those that share the store; it says that it lives where it is set
 	Now       func() time.Time
 	Log       *slog.Logger
 }
@@ -47,15 +58,23 @@ type Writer struct {
 	options Options
 	queue   chan *Pending
 	turn    chan struct{} // holds one token: the right to commit
-	waiting atomic.Int64  // changes in the queue or taken from it and not yet committed
+	waiting atomic.Int64  // changes that were accepted and are not in the store yet
 	commits atomic.Int64
 	dirty   atomic.Bool   // something was committed since the last upkeep
+	down    atomic.Bool   // the last commit found the store down
 	wake    chan struct{} // tells the loop that dirty was set
-	stop    chan struct{} // ends the sweeper
+	stop    chan struct{} // ends the sweeper, the heartbeat and the payer
+	owed    owed
 	loops   sync.WaitGroup
+	moved   atomic.Uint64 // number of the last frame of the journal that the store has
+	retry   []*Pending    // safe in the journal, and the store would not take them; the loop's
 
 	mu     sync.RWMutex // held by senders to queue, so that it is closed when none sends
 	closed bool
+
+	order   sync.Mutex        // guards the fields below; held over the send, so that journal and queue have one order
+	journal *journal          // nil for none
+	fresh   map[name]struct{} // first aliases of new sessions that the store does not have yet
 }
 
 // New makes a writer that waits for Start.
@@ -72,17 +91,59 @@ func New(o Options) *Writer {
 		turn:    make(chan struct{}, 1),
 		wake:    make(chan struct{}, 1),
 		stop:    make(chan struct{}),
+		owed:    owed{wake: make(chan struct{}, 1)},
+		fresh:   map[name]struct{}{},
 	}
 	w.turn <- struct{}{}
 	return w
 }
 
-// Start begins to commit what is submitted, and to sweep where there is a retention.
-func (w *Writer) Start() {
+// Start moves into the store what a dead process left in the journal, then begins to commit what is submitted, to sweep where
+// there is a retention, and to say that the replica lives.
+func (w *Writer) Start(ctx context.Context) error {
+	if w.options.Journal != "" {
+		if err := w.openJournal(ctx); err != nil {
+			return err
+		}
+	}
+	if w.options.Replica != "" {
+		if err := w.retire(ctx); err != nil {
+			return err
+		}
+	}
 	w.loops.Go(w.loop)
+	w.loops.Go(w.pay)
 	if w.options.Retention > 0 {
 		w.loops.Go(w.sweep)
 	}
+	if w.options.Replica != "" && !w.options.Store.Local() {
+		w.loops.Go(w.beat)
+	}
+	return nil
+}
+
+func (w *Writer) openJournal(ctx context.Context) error {
+	j, err := openJournal(w.options.Journal)
+	if err != nil {
+		return err
+	}
+	w.journal = j
+	after, err := w.options.Store.Applied(ctx)
+	if err != nil {
+		return err
+	}
+	left, last, err := j.replay(after)
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		if err := w.options.Store.Apply(ctx, append(left, &mooring.Applied{Seq: last})); err != nil {
+			return fmt.Errorf("move %d changes from the journal into the store: %w", len(left), err)
+		}
+		w.options.Log.LogAttrs(ctx, slog.LevelInfo, "changes of a dead process moved from the journal into the store", slog.Int("changes", len(left)))
+	}
+	w.moved.Store(last)
+	return j.applied(last, 0)
 }
 
 // Close refuses new changes and returns when all that were accepted are committed or have failed.
@@ -97,13 +158,27 @@ func (w *Writer) Close() {
 	w.loops.Wait()
 	<-w.turn // a caller that commits by itself has ended
 	w.turn <- struct{}{}
+	w.closeJournal()
+}
+
+func (w *Writer) closeJournal() {
+	w.order.Lock()
+	defer w.order.Unlock()
+	if w.journal == nil {
+		return
+	}
+	if err := w.journal.close(); err != nil {
+		w.options.Log.LogAttrs(context.Background(), slog.LevelWarn, "journal not closed", slog.Any("err", err))
+	}
+	w.journal = nil
 }
 
 // Pending is a change on its way into the store.
 type Pending struct {
-	change mooring.Change
+	change mooring.Change // nil for one that only marks a place in the queue
 	done   chan struct{}
-	err    error // the commit's; set before done is closed
+	err    error  // the commit's; set before done is closed
+	seq    uint64 // of its frame in the journal; 0 where its caller waits for the store
 }
 
 // Wait gives the commit's error, else the change's own outcome. Where ctx ends first the change may still be committed.
@@ -117,24 +192,32 @@ func (p *Pending) Wait(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	if p.err != nil {
+	if p.err != nil || p.change == nil {
 		return p.err
 	}
 	return p.change.Outcome()
 }
 
+// finish tells the caller; one that the journal has told already hears nothing.
 func (p *Pending) finish(err error) {
+	if p.seq > 0 {
+		return
+	}
 	p.err = err
 	close(p.done)
 }
 
-// Submit queues a change. It waits only while the queue is full, until ctx ends.
+// Submit hands a change over. It waits only while the queue is full, until ctx ends.
 func (w *Writer) Submit(ctx context.Context, c mooring.Change) *Pending {
 	p := &Pending{change: c, done: make(chan struct{})}
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.closed {
 		p.finish(shuttingDown())
+		return p
+	}
+	if safe, err := w.journaled(ctx, c); safe || err != nil {
+		p.finish(err)
 		return p
 	}
 	w.waiting.Add(1)
@@ -150,13 +233,21 @@ func (w *Writer) Submit(ctx context.Context, c mooring.Change) *Pending {
 // Commit submits a change and waits for it. Where nobody is ahead the caller commits it itself, which saves two hand-overs
 // between goroutines.
 func (w *Writer) Commit(ctx context.Context, c mooring.Change) error {
-	if !w.alone() {
+	if _, fast := frameOf(c); w.options.Journal != "" && (fast || isNew(c)) || !w.alone() {
 		return w.Submit(ctx, c).Wait(ctx)
 	}
 	p := &Pending{change: c, done: make(chan struct{})}
 	w.apply(ctx, []*Pending{p})
 	w.turn <- struct{}{}
 	return p.Wait(ctx)
+}
+
+// Sync waits until everything that was safe before it is in the store, so that a read that follows sees it.
+func (w *Writer) Sync(ctx context.Context) error {
+	if w.waiting.Load() == 0 {
+		return nil
+	}
+	return w.Submit(ctx, nil).Wait(ctx)
 }
 
 // alone takes the right to commit where nothing waits and the writer is open.
@@ -173,6 +264,10 @@ func (w *Writer) alone() bool {
 		return false
 	}
 }
+
+// Sure says whether a commit under way can be counted on, so that work may begin beside it: the database is this process's own
+// file and took the last commit. Where it is not sure, that the store is down shows only when the commit fails.
+func (w *Writer) Sure() bool { return w.options.Store.Local() && !w.down.Load() }
 
 func shuttingDown() error {
 	return mooring.Errorf(mooring.CodeShuttingDown, "the server is shutting down; try again")

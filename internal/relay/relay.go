@@ -68,7 +68,16 @@ func (a *API) Mount(mux Mux) {
 		for path, p := range map[string]mooring.Protocol{"/v1/chat/completions": mooring.Chat, "/v1/messages": mooring.Messages} {
 			mux.Handle("POST "+prefix+path, a.turn(p, path))
 		}
+		for _, path := range []string{"/v1beta", "/v1beta/"} {
+			mux.Handle(prefix+path, http.HandlerFunc(notGemini))
+		}
 	}
+}
+
+// notGemini answers for the protocol that is not served.
+func notGemini(w http.ResponseWriter, r *http.Request) {
+	problem.Write(w, problem.ProtocolOf(r.URL.Path), mooring.Errorf(mooring.CodeNotFound,
+		"Gemini's protocol is not served here; use /v1/chat/completions or /v1/messages."))
 }
 
 // turn serves one route that makes turns.

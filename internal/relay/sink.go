@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -16,7 +17,7 @@ type sink struct {
 	begun   bool
 }
 
-func newSink(w http.ResponseWriter, minimal bool) *sink { //nolint:revive // a setting, handed on
+func newSink(w http.ResponseWriter, minimal bool) *sink {
 	return &sink{w: w, flush: http.NewResponseController(w), minimal: minimal}
 }
 
@@ -51,9 +52,7 @@ func upstreamOf(a turn.About) string {
 // Head sends the response header.
 func (s *sink) Head(head turn.Head) error {
 	h := s.w.Header()
-	for name, values := range head.Header {
-		h[name] = values
-	}
+	maps.Copy(h, head.Header)
 	s.begun = true
 	if head.Length < 0 {
 		s.stream = true

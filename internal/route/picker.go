@@ -16,7 +16,7 @@ import (
 // Store reads where sessions live.
 type Store interface {
 	Pins(ctx context.Context, t mooring.Tenant, s mooring.SessionID) ([]mooring.Pin, error)
-	Remote(ctx context.Context, t mooring.Tenant, s mooring.SessionID, u mooring.UpstreamName) (string, error)
+	Remote(ctx context.Context, t mooring.Tenant, s mooring.SessionID, server string) (string, error)
 }
 
 // Log writes when pins were used.
@@ -43,7 +43,7 @@ type home struct {
 
 type berth struct {
 	home
-	upstream mooring.UpstreamName
+	server string
 }
 
 // Picker finds and keeps where sessions live.
@@ -55,7 +55,7 @@ type Picker struct {
 	remote *otter.Cache[berth, string]
 
 	mu   sync.Mutex // guards the two below
-	used map[pinKey]mooring.Pin
+	used map[pinKey]time.Time
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 }
@@ -70,6 +70,12 @@ type pinKey struct {
 	set string
 }
 
+// A time of use that is younger than noteAfter, or than that share of pin_idle, needs no new note.
+const (
+	noteAfter = time.Minute
+	noteShare = 10
+)
+
 // flushEvery is how far behind the stored time of last use may be; pins idle out over an hour by default.
 const flushEvery = 30 * time.Second
 
@@ -78,7 +84,7 @@ func New(o Options) *Picker {
 	if o.Memory == 0 {
 		o.Memory = 50_000
 	}
-	p := &Picker{Options: o, used: map[pinKey]mooring.Pin{}}
+	p := &Picker{Options: o, used: map[pinKey]time.Time{}}
 	p.Set(o.Policy, o.PinIdle)
 	p.pins = otter.Must(&otter.Options[home, []mooring.Pin]{MaximumSize: o.Memory})
 	p.remote = otter.Must(&otter.Options[berth, string]{MaximumSize: o.Memory})
@@ -125,11 +131,19 @@ func (p *Picker) idle(pin *mooring.Pin) bool {
 	limit := p.rules.Load().pinIdle
 	last := pin.UsedAt
 	p.mu.Lock()
-	if u, ok := p.used[pinKey{home{pin.Tenant, pin.Session}, pin.Set}]; ok && u.UsedAt.After(last) {
-		last = u.UsedAt
+	if u, ok := p.used[pinKey{home{pin.Tenant, pin.Session}, pin.Set}]; ok && u.After(last) {
+		last = u
 	}
 	p.mu.Unlock()
 	return limit > 0 && p.Now().Sub(last) > limit
+}
+
+// Stale is the time before which a pin that was not used since has idled out; zero where none does.
+func (p *Picker) Stale() time.Time {
+	if limit := p.rules.Load().pinIdle; limit > 0 {
+		return p.Now().Add(-limit)
+	}
+	return time.Time{}
 }
 
 func (p *Picker) known(ctx context.Context, h home) ([]mooring.Pin, error) {
@@ -137,10 +151,11 @@ func (p *Picker) known(ctx context.Context, h home) ([]mooring.Pin, error) {
 		return pins, nil
 	}
 	pins, err := p.Store.Pins(ctx, h.tenant, h.session)
-	if err == nil {
-		p.pins.Set(h, pins)
+	if err != nil {
+		return nil, err
 	}
-	return pins, err
+	pins, _ = p.pins.SetIfAbsent(h, pins) // what a turn kept meanwhile is newer
+	return pins, nil
 }
 
 // Order gives the candidates as a session without a pin tries them.
@@ -153,11 +168,15 @@ func (p *Picker) Order(key string, all []Candidate) []Candidate {
 	return Order(r.policy, key, n, all)
 }
 
-// Used notes that a pin served a turn; a health check never does.
+// Used notes that a pin served a turn; a health check never does. A pin whose known time of use is recent is left alone:
+// pins idle out over an hour, and most sessions are short.
 func (p *Picker) Used(pin mooring.Pin) {
-	pin.UsedAt = p.Now()
+	now := p.Now()
+	if now.Sub(pin.UsedAt) < min(noteAfter, p.rules.Load().pinIdle/noteShare) {
+		return
+	}
 	p.mu.Lock()
-	p.used[pinKey{home{pin.Tenant, pin.Session}, pin.Set}] = pin
+	p.used[pinKey{home{pin.Tenant, pin.Session}, pin.Set}] = now
 	p.mu.Unlock()
 }
 
@@ -170,22 +189,23 @@ func (p *Picker) Keep(pin mooring.Pin) {
 	})
 }
 
-// Remote gives the id under which an upstream knows the session, "" where none is known.
-func (p *Picker) Remote(ctx context.Context, t mooring.Tenant, s mooring.SessionID, u mooring.UpstreamName) (string, error) {
-	b := berth{home{t, s}, u}
+// Remote gives the id under which a server knows the session, "" where none is known.
+func (p *Picker) Remote(ctx context.Context, t mooring.Tenant, s mooring.SessionID, server string) (string, error) {
+	b := berth{home{t, s}, server}
 	if id, ok := p.remote.GetIfPresent(b); ok {
 		return id, nil
 	}
-	id, err := p.Store.Remote(ctx, t, s, u)
-	if err == nil && id != "" {
-		p.remote.Set(b, id)
+	id, err := p.Store.Remote(ctx, t, s, server)
+	if err != nil || id == "" {
+		return "", err
 	}
-	return id, err
+	id, _ = p.remote.SetIfAbsent(b, id) // what a turn kept meanwhile is newer
+	return id, nil
 }
 
 // KeepRemote remembers a committed remote id.
 func (p *Picker) KeepRemote(r mooring.RemoteSession) {
-	p.remote.Set(berth{home{r.Tenant, r.Session}, r.Upstream}, r.ID)
+	p.remote.Set(berth{home{r.Tenant, r.Session}, r.Server}, r.ID)
 }
 
 // Forget drops what is known of a session: its pins are read again.
@@ -227,19 +247,19 @@ func (p *Picker) flushLoop(ctx context.Context) {
 func (p *Picker) flush(ctx context.Context) {
 	p.mu.Lock()
 	used := p.used
-	p.used = map[pinKey]mooring.Pin{}
+	p.used = map[pinKey]time.Time{}
 	p.mu.Unlock()
 	if len(used) == 0 {
 		return
 	}
 	c := &mooring.PinsUsed{Pins: make([]mooring.Pin, 0, len(used))}
-	for k, pin := range used {
-		c.Pins = append(c.Pins, pin)
+	for k, at := range used {
+		c.Pins = append(c.Pins, mooring.Pin{Tenant: k.tenant, Session: k.session, Set: k.set, UsedAt: at})
 		p.pins.ComputeIfPresent(k.home, func(old []mooring.Pin) ([]mooring.Pin, otter.ComputeOp) {
 			next := slices.Clone(old)
 			for i := range next {
 				if next[i].Set == k.set {
-					next[i].UsedAt = pin.UsedAt
+					next[i].UsedAt = at
 				}
 			}
 			return next, otter.WriteOp

@@ -3,6 +3,14 @@ package serve
 import (
 	"net/http"
 	"strings"
+	"time"
+)
+
+const (
+	// stride is how much of an answer a client must take within StallTimeout: less than any client that still reads.
+	stride = 16 << 10
+	// renewals is how often within StallTimeout a write deadline is renewed at most.
+	renewals = 12
 )
 
 // answer is a ResponseWriter that counts, and that has the last word on the headers that no handler decides.
@@ -11,10 +19,34 @@ type answer struct {
 	id      string
 	status  int // 0 while no header went out
 	bytes   int64
+	patient patience
 	unread  func() // bounds the reading of a body that the handler left alone; nil where there is none
 	guarded bool   // the fields below count
 	grant   grant
 	minimal bool
+}
+
+func (s *Server) newAnswer(w http.ResponseWriter) *answer {
+	return &answer{ResponseWriter: w, patient: patience{rc: http.NewResponseController(w), now: s.opts.Now, limit: s.opts.StallTimeout}}
+}
+
+// patience bounds the wait for a client that takes nothing more of its answer: a write then fails as if it had gone away.
+// net/http takes the deadline off the connection once the answer is out.
+type patience struct {
+	rc      *http.ResponseController
+	now     func() time.Time
+	limit   time.Duration
+	renewed time.Time
+}
+
+// renew gives the client its time for what is written next.
+func (p *patience) renew() {
+	now := p.now()
+	if now.Sub(p.renewed) < p.limit/renewals {
+		return
+	}
+	p.renewed = now
+	_ = p.rc.SetWriteDeadline(now.Add(p.limit)) // a writer without one has no client to wait for
 }
 
 // Unwrap lets http.ResponseController reach deadlines and Hijack.
@@ -22,6 +54,7 @@ func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // WriteHeader sends the header; informational ones do not count as the answer.
 func (a *answer) WriteHeader(status int) {
+	a.patient.renew()
 	if status >= 200 || status == http.StatusSwitchingProtocols {
 		if a.status != 0 {
 			return // the first one stands
@@ -37,9 +70,16 @@ func (a *answer) Write(p []byte) (int, error) {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
-	n, err := a.ResponseWriter.Write(p)
-	a.bytes += int64(n)
-	return n, err
+	n := 0
+	for {
+		a.patient.renew()
+		took, err := a.ResponseWriter.Write(p[n:min(len(p), n+stride)])
+		n += took
+		a.bytes += int64(took)
+		if err != nil || n == len(p) {
+			return n, err
+		}
+	}
 }
 
 // FlushError sends what was written so far, as http.ResponseController asks for it.
@@ -47,7 +87,8 @@ func (a *answer) FlushError() error {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
-	return http.NewResponseController(a.ResponseWriter).Flush()
+	a.patient.renew()
+	return a.patient.rc.Flush()
 }
 
 // Flush is FlushError for handlers that know http.Flusher only.

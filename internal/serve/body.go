@@ -1,7 +1,7 @@
 package serve
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -18,6 +18,10 @@ const (
 	maxPooled  = 4 << 20  // larger buffers are given back to the runtime
 	minDrain   = 16 << 20 // how much of a body that is too large is read, so that its client gets to read the answer
 	minPace    = 1 << 10  // bytes a second that a client must keep up with
+	firstStep  = 64 << 10 // what a body of unknown length starts with
+
+	// longestBody is how many times BodyTimeout a body may take in all: five minutes for 32 MiB are an uplink of 1 Mbit/s.
+	longestBody = 10
 )
 
 // ReadBody reads the JSON body of a request whole: 415 for another content type, otherwise as ReadRaw.
@@ -33,39 +37,55 @@ func (s *Server) ReadBody(w http.ResponseWriter, r *http.Request, limit int64) (
 	return s.ReadRaw(w, r, limit)
 }
 
-// ReadRaw reads a body of any type whole, up to limit bytes (0 for the limit of the rules; 413 beyond). It waits for room
-// among the bodies of other requests, and for the client no longer than BodyTimeout between two pieces (408).
-// The caller releases the body.
+// ReadRaw reads a body of any type whole, up to limit bytes (0 for the limit of the rules; 413 beyond). It takes room among
+// the bodies of other requests as the bytes come, and waits for room and for the client no longer than BodyTimeout each, for
+// the whole no longer than longestBody times that (408). The caller releases the body.
 func (s *Server) ReadRaw(w http.ResponseWriter, r *http.Request, limit int64) (*Body, error) {
 	if limit <= 0 {
 		limit = s.rules.Load().bodyLimit
 	}
-	in := s.newIntake(w, r)
+	in := s.newIntake(w, r, limit)
 	defer in.done()
 	if r.ContentLength > limit {
-		in.discard(limit)
-		return nil, in.tooLarge(limit, r.ContentLength)
+		in.discard()
+		return nil, in.tooLarge()
 	}
-	body, err := s.reserve(r, limit)
+	caller, err := s.Caller(r)
 	if err != nil {
 		return nil, err
 	}
-	if n := r.ContentLength; n > 0 {
-		// ReadFrom wants room for one more read to see the end.
-		body.buf.Grow(int(min(n, maxPresize)) + bytes.MinRead)
-	}
-	n, err := body.buf.ReadFrom(io.LimitReader(in, limit+1))
-	switch {
-	case err != nil:
+	body := s.newBody(caller.Tenant, limit)
+	if err := in.fill(body); err != nil {
 		body.Release()
 		return nil, in.failed(err)
-	case n > limit:
-		body.Release()
-		in.discard(limit)
-		return nil, in.tooLarge(limit, r.ContentLength)
 	}
-	body.shrink(n)
+	if in.read > limit {
+		body.Release()
+		in.discard()
+		return nil, in.tooLarge()
+	}
 	return body, nil
+}
+
+// fill reads to the end, or one byte beyond the limit.
+func (in *intake) fill(b *Body) error {
+	if err := in.makeRoom(b); err != nil {
+		return err
+	}
+	for {
+		space := b.buf.AvailableBuffer()
+		n, err := in.Read(space[:b.size+1-in.read])
+		_, _ = b.buf.Write(space[:n]) // where it is already
+		switch {
+		case errors.Is(err, io.EOF) || in.read > in.limit:
+			return nil
+		case err == nil && in.read > b.size:
+			err = in.makeRoom(b)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // intake reads a request's body under a deadline that moves with the bytes.
@@ -74,13 +94,47 @@ type intake struct {
 	w     http.ResponseWriter
 	r     *http.Request
 	rc    *http.ResponseController
-	start time.Time
+	limit int64
+	start time.Time // moved on by what the client had to wait for
+	end   time.Time // of all patience
 	read  int64
 	whole bool // the client has sent everything
 }
 
-func (s *Server) newIntake(w http.ResponseWriter, r *http.Request) *intake {
-	return &intake{s: s, w: w, r: r, rc: http.NewResponseController(w), start: s.opts.Now()}
+func (s *Server) newIntake(w http.ResponseWriter, r *http.Request, limit int64) *intake {
+	now := s.opts.Now()
+	return &intake{
+		s: s, w: w, r: r, rc: http.NewResponseController(w), limit: limit, start: now, end: now.Add(longestBody * s.opts.BodyTimeout),
+	}
+}
+
+// errNoRoom is the failure of a body that found no room in time.
+var errNoRoom = errors.New("no room for the body")
+
+// makeRoom waits for the next step of a body's memory. What it holds while it waits is given back where the wait is in vain,
+// so that bodies under way cannot block each other for good.
+func (in *intake) makeRoom(b *Body) error {
+	before := in.s.opts.Now()
+	ctx, cancel := context.WithTimeout(in.r.Context(), in.s.opts.BodyTimeout)
+	defer cancel()
+	if err := b.grow(ctx, in.nextSize(b.size)); err != nil {
+		return errors.Join(errNoRoom, err)
+	}
+	in.start = in.start.Add(in.s.opts.Now().Sub(before))
+	return nil
+}
+
+// nextSize is what a body of this size so far may grow to: a declared length counts in full only once as much has come as a
+// length alone may reserve, and one that nobody knows doubles.
+func (in *intake) nextSize(size int64) int64 {
+	declared := in.r.ContentLength
+	switch {
+	case declared < 0:
+		return min(max(firstStep, 2*size), in.limit)
+	case size == 0:
+		return min(declared, maxPresize)
+	}
+	return declared
 }
 
 // Read gives the client BodyTimeout for the next piece, and less where it has been dribbling: a body under way holds room
@@ -89,8 +143,10 @@ func (in *intake) Read(p []byte) (int, error) {
 	patience := in.s.opts.BodyTimeout
 	deadline := in.s.opts.Now().Add(patience)
 	pace := in.start.Add(patience + time.Duration(in.read/minPace)*time.Second)
-	if pace.Before(deadline) {
-		deadline = pace
+	for _, earlier := range []time.Time{pace, in.end} {
+		if earlier.Before(deadline) {
+			deadline = earlier
+		}
 	}
 	_ = in.rc.SetReadDeadline(deadline) // a writer without one has no client to wait for
 	n, err := in.r.Body.Read(p)
@@ -111,32 +167,33 @@ func (in *intake) done() {
 
 // discard reads on, within reason. A client that is still sending does not look for an answer, and closing the
 // connection on it would throw the answer away.
-func (in *intake) discard(limit int64) {
+func (in *intake) discard() {
 	if strings.EqualFold(in.r.Header.Get("Expect"), "100-continue") && in.read == 0 {
 		return // it waits for the answer before it sends anything
 	}
-	_, _ = io.CopyN(io.Discard, in, max(minDrain, 2*limit)) // the answer is the same however this ends
+	_, _ = io.CopyN(io.Discard, in, max(minDrain, 2*in.limit)) // the answer is the same however this ends
 }
 
-func (in *intake) tooLarge(limit, size int64) error {
+func (in *intake) tooLarge() error {
 	in.closeUnlessWhole()
-	if size > 0 {
-		return mooring.Errorf(mooring.CodeBodyTooLarge, "The body has %d bytes, the limit is %d; send less, or raise limits.body.", size, limit)
+	if size := in.r.ContentLength; size > 0 {
+		return mooring.Errorf(mooring.CodeBodyTooLarge, "The body has %d bytes, the limit is %d; send less, or raise limits.body.", size, in.limit)
 	}
-	return mooring.Errorf(mooring.CodeBodyTooLarge, "The body has %d bytes or more, the limit is %d; send less, or raise limits.body.", in.read, limit)
+	return mooring.Errorf(mooring.CodeBodyTooLarge, "The body has %d bytes or more, the limit is %d; send less, or raise limits.body.", in.read, in.limit)
 }
 
-// failed tells a client that was too slow from one that is gone or sent nonsense.
+// failed tells a client that found no room from one that was too slow and one that is gone or sent nonsense.
 func (in *intake) failed(cause error) error {
+	e := &mooring.Error{Code: mooring.CodeInvalidRequest, Safe: "The body could not be read to its end; send it again.", Err: cause}
+	switch {
+	case errors.Is(cause, errNoRoom):
+		in.discard()
+		e.Code, e.Safe, e.RetryAfter = mooring.CodeRequestTimeout, "The server had no room for the body; try again.", placeWait
+	case errors.Is(cause, os.ErrDeadlineExceeded):
+		e.Code, e.Safe = mooring.CodeRequestTimeout, "The body did not arrive in time; send it again."
+	}
 	in.closeUnlessWhole()
-	if errors.Is(cause, os.ErrDeadlineExceeded) {
-		return &mooring.Error{
-			Code: mooring.CodeRequestTimeout, Safe: "The body did not arrive in time; send it again.", Err: cause,
-		}
-	}
-	return &mooring.Error{
-		Code: mooring.CodeInvalidRequest, Safe: "The body could not be read to its end; send it again.", Err: cause,
-	}
+	return e
 }
 
 func (in *intake) closeUnlessWhole() {

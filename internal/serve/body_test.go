@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -306,4 +307,89 @@ func TestRoomForBodies(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole.Release()
+}
+
+// A tenant that fills the room for bodies, or dribbles, stops its own requests and nobody else's.
+func TestOneTenantLeavesRoomForOthers(t *testing.T) {
+	t.Parallel()
+	const limit = 100 << 10
+	s := newServer(t, serve.Rules{Keys: []serve.Key{key("alice", "acme", alice), key("mallory", "evil", "mk-mallory")}, BodyLimit: limit}, func(o *serve.Options) {
+		o.BodyBudget = 3 * limit
+	})
+	read := func(ctx context.Context, secret string, body io.Reader) (*serve.Body, error) {
+		r := request{header: headers("X-Api-Key", secret)}.build(t).WithContext(ctx)
+		r.Body, r.ContentLength = io.NopCloser(body), -1
+		return s.ReadBody(httptest.NewRecorder(), r, 0)
+	}
+	whole := func() io.Reader { return strings.NewReader(strings.Repeat("x", limit)) }
+	gone, cancel := context.WithCancel(t.Context())
+	cancel() // so that there is room now or never
+	first, err := read(gone, "mk-mallory", whole())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = read(gone, "mk-mallory", whole()); mooring.CodeOf(err) != mooring.CodeRequestTimeout {
+		t.Errorf("a second body beyond half of the room = %v, want request_timeout", err)
+	}
+	for range 2 {
+		other, late := read(gone, alice, whole())
+		if late != nil {
+			t.Fatalf("another tenant's body: %v", late)
+		}
+		other.Release()
+	}
+	first.Release()
+	again, err := read(gone, "mk-mallory", whole())
+	if err != nil {
+		t.Fatalf("a body once the first is gone: %v", err)
+	}
+	again.Release()
+}
+
+// A body whose next step finds no room ends, with what it held.
+func TestNoRoomUnderWay(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, serve.Rules{BodyLimit: 100 << 10}, func(o *serve.Options) { o.BodyBudget, o.BodyTimeout = 120<<10, 20*time.Millisecond })
+	read := func(size int, length int64) (*serve.Body, error) {
+		r := request{body: strings.Repeat("x", size)}.build(t)
+		r.ContentLength = length
+		return s.ReadBody(httptest.NewRecorder(), r, 0)
+	}
+	first, err := read(50<<10, 50<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = read(80<<10, -1)
+	var refused *mooring.Error
+	if !errors.As(err, &refused) || refused.Code != mooring.CodeRequestTimeout || refused.RetryAfter <= 0 {
+		t.Errorf("without room for the rest = %v, want request_timeout with a time to come again", err)
+	}
+	third, err := read(70<<10, 70<<10)
+	if err != nil {
+		t.Fatalf("a body in the place of the refused one: %v", err)
+	}
+	third.Release()
+	first.Release()
+}
+
+func TestBodyTakesNoLongerThanItMay(t *testing.T) {
+	t.Parallel()
+	now := &clock{noon()}
+	s := newServer(t, serve.Rules{}, func(o *serve.Options) { o.Now = now.Now })
+	pieces := make([]string, 35)
+	for i := range pieces {
+		pieces[i] = strings.Repeat("x", 100<<10)
+	}
+	r := request{}.build(t)
+	r.ContentLength = 4 << 20
+	r.Body = io.NopCloser(&dribble{clock: now, pieces: pieces, end: io.EOF})
+	w := &timed{ResponseRecorder: httptest.NewRecorder()}
+	body, err := s.ReadBody(w, r, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body.Release()
+	if got := slices.Max(w.deadlines); got != 300 {
+		t.Errorf("the last deadline is after %v s, want ten times the patience between two pieces", got)
+	}
 }

@@ -76,13 +76,17 @@ func TestCloseEndsWhatRuns(t *testing.T) {
 		<-r.Context().Done()
 		ended <- context.Cause(r.Context())
 	})))
-	answered := make(chan error, 1)
+	answered := make(chan bool, 1)
 	go func() {
+		defer close(answered)
 		r, err := client(t).Get(url)
-		if err == nil {
-			r.Body.Close()
+		if err != nil {
+			t.Errorf("the client of a request that is given up gets %v, want an answer", err)
+			return
 		}
-		answered <- err
+		defer r.Body.Close()
+		wantProblem(t, r, http.StatusServiceUnavailable, mooring.CodeShuttingDown)
+		answered <- r.Header.Get("Retry-After") != ""
 	}()
 	<-running
 	expired, cancel := context.WithCancel(t.Context())
@@ -101,8 +105,33 @@ func TestCloseEndsWhatRuns(t *testing.T) {
 	default:
 		t.Error("Close did not wait for the handler")
 	}
-	if err := <-answered; err == nil {
-		t.Error("the client got an answer from a closed server")
+	if later := <-answered; !later {
+		t.Error("the answer does not say when to try again")
+	}
+}
+
+// A stream that is given up at the end of a drain still says why it ends.
+func TestCloseLetsTheTailOut(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, serve.Rules{}, realTime)
+	url := started(t, s, s.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "one ")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		io.WriteString(w, string(mooring.CodeOf(context.Cause(r.Context()))))
+	})))
+	r, err := client(t).Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	if body, err := io.ReadAll(r.Body); string(body) != "one shutting_down" || err != nil {
+		t.Errorf("the stream gave %q, %v, want its tail", body, err)
+	}
+	if err := <-closed; err != nil {
+		t.Errorf("Close: %v", err)
 	}
 }
 

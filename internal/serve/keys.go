@@ -42,14 +42,6 @@ func (s *Server) Caller(r *http.Request) (mooring.Caller, error) {
 	return caller, nil
 }
 
-// RequireOperator refuses whoever is none.
-func RequireOperator(c mooring.Caller) error {
-	if c.Operator() {
-		return nil
-	}
-	return mooring.Errorf(mooring.CodeOperatorRequired, "This needs a key with the role operator.")
-}
-
 const mooringKeyHeader = "X-Mooring-Key"
 
 // presented is the key that decides, and the header that it stood in.

@@ -96,13 +96,3 @@ func TestRotatedKey(t *testing.T) {
 		t.Errorf("a revoked key gives %v, want invalid_api_key", err)
 	}
 }
-
-func TestRequireOperator(t *testing.T) {
-	t.Parallel()
-	if err := serve.RequireOperator(mooring.Caller{Role: mooring.RoleOperator}); err != nil {
-		t.Errorf("an operator is refused: %v", err)
-	}
-	if err := serve.RequireOperator(mooring.Caller{Role: mooring.RoleUser}); mooring.CodeOf(err) != mooring.CodeOperatorRequired {
-		t.Errorf("a user gets %v, want operator_required", err)
-	}
-}

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"mooring"
@@ -20,8 +21,16 @@ func (m *Mux) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Reque
 	m.routes.HandleFunc(pattern, h)
 }
 
-// ServeHTTP hands the request to the handler whose pattern fits best.
+// ServeHTTP hands the request to the handler whose pattern fits best. No path takes a WebSocket, also none that leads nowhere:
+// clients that would try one fall back to HTTP when they are told so.
 func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if asksForWebSocket(r.Header) {
+		w.Header().Set("Upgrade", "HTTP/1.1") // RFC 9110 15.5.22 wants a name here
+		w.Header().Set("Connection", "Upgrade")
+		problem.Write(w, problem.ProtocolOf(r.URL.Path),
+			mooring.Errorf(mooring.CodeUpgradeUnsupported, "This server has no WebSockets; send the request over plain HTTP, with \"stream\": true for a stream."))
+		return
+	}
 	own, pattern := m.routes.Handler(r)
 	if pattern != "" {
 		m.routes.ServeHTTP(w, r)
@@ -37,10 +46,14 @@ func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	problem.Write(w, problem.ProtocolOf(r.URL.Path), mooring.Errorf(mooring.CodeNotFound, "There is nothing at this path; check the base URL."))
 }
 
-// MethodNotAllowed answers 405 with those methods in Allow: for a path that a pattern with a wildcard would else take in.
-func MethodNotAllowed(allow ...string) http.Handler {
-	methods := strings.Join(allow, ", ")
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { refuseMethod(w, r, methods) })
+// asksForWebSocket takes the header for what it says: other upgrades, as to HTTP/2, may be ignored.
+func asksForWebSocket(h http.Header) bool {
+	for _, line := range h["Upgrade"] {
+		if slices.ContainsFunc(strings.Split(line, ","), func(name string) bool { return strings.EqualFold(strings.TrimSpace(name), "websocket") }) {
+			return true
+		}
+	}
+	return false
 }
 
 func refuseMethod(w http.ResponseWriter, r *http.Request, allow string) {

@@ -20,7 +20,6 @@ func TestMux(t *testing.T) {
 	mux.HandleFunc("GET /api/sessions/{id}", func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.PathValue("id")) })
 	mux.HandleFunc("DELETE /api/sessions/{id}", func(http.ResponseWriter, *http.Request) {})
 	mux.Handle("/v1/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "through") }))
-	mux.Handle("/v1/chat/completions", serve.MethodNotAllowed("POST"))
 	for _, tt := range []struct {
 		rule, method, target string
 		status               int
@@ -35,7 +34,6 @@ func TestMux(t *testing.T) {
 		{rule: "no such path of Anthropic's", method: "GET", target: "/anthropic/v1/nope", status: 404, code: mooring.CodeNotFound, anthropic: true},
 		{rule: "another method", method: "PATCH", target: "/api/sessions/x", status: 405, code: mooring.CodeMethodNotAllowed, allow: "DELETE, GET, HEAD"},
 		{rule: "another method of Anthropic's", method: "PUT", target: "/anthropic/v1/messages", status: 405, code: mooring.CodeMethodNotAllowed, allow: "POST", anthropic: true},
-		{rule: "another method within a subtree", method: "GET", target: "/v1/chat/completions", status: 405, code: mooring.CodeMethodNotAllowed, allow: "POST"},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
 			t.Parallel()
@@ -72,5 +70,51 @@ func TestMuxRedirectsToTheCleanPath(t *testing.T) {
 	mux.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/../api/x", http.NoBody))
 	if diff := cmp.Diff("/api/x", rec.Result().Header.Get("Location")); diff != "" {
 		t.Errorf("Location (-want +got):\n%s", diff)
+	}
+}
+
+func TestNoPathTakesAWebSocket(t *testing.T) {
+	t.Parallel()
+	var mux serve.Mux
+	mux.HandleFunc("GET /v1/responses", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "plain") })
+	for _, tt := range []struct {
+		rule, target, upgrade string
+		status                int
+		anthropic             bool
+	}{
+		{rule: "a route", target: "/v1/responses", upgrade: "websocket", status: http.StatusUpgradeRequired},
+		{rule: "no route", target: "/nope", upgrade: "WebSocket", status: http.StatusUpgradeRequired},
+		{rule: "Anthropic's", target: "/v1/messages", upgrade: "websocket", status: http.StatusUpgradeRequired, anthropic: true},
+		{rule: "one of several", target: "/v1/responses", upgrade: "h2c, websocket", status: http.StatusUpgradeRequired},
+		{rule: "another upgrade is ignored", target: "/v1/responses", upgrade: "h2c", status: http.StatusOK},
+	} {
+		t.Run(tt.rule, func(t *testing.T) {
+			t.Parallel()
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, tt.target, http.NoBody)
+			r.Header = headers("Connection", "Upgrade", "Upgrade", tt.upgrade)
+			rec := httptest.NewRecorder()
+			mux.ServeHTTP(rec, r)
+			if rec.Code != tt.status {
+				t.Fatalf("status = %d, want %d", rec.Code, tt.status)
+			}
+			if tt.status == http.StatusOK {
+				return
+			}
+			var body struct {
+				Type  string
+				Error struct{ Code, Message string }
+			}
+			if err := json.Unmarshal(rec.Body.Bytes(), &body); err != nil {
+				t.Fatal(err)
+			}
+			got := []any{body.Type == "error", body.Error.Code, body.Error.Message != "", rec.Header().Get("X-Mooring-Error")}
+			want := []any{tt.anthropic, "upgrade_unsupported", true, "upgrade_unsupported"}
+			if tt.anthropic {
+				want[1] = ""
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("body %s (-want +got):\n%s", rec.Body, diff)
+			}
+		})
 	}
 }

@@ -1,91 +1,95 @@
 package serve
 
 import (
-	"bytes"
 	"context"
-	"io"
-	"net/http"
-	"sync/atomic"
+	"slices"
+	"sync"
 
 	"mooring"
 )
 
-// Body is a request's body in memory that is used again once nobody refers to it: every Retain and the first reference,
-// the reader's own, have their Release.
-type Body struct {
-	s    *Server
-	buf  *bytes.Buffer
-	held int64 // bytes of the server's room
-	refs atomic.Int32
+// room shares out the memory for the bodies under way. Claims are served in the order in which they came; a tenant that has
+// its share waits for itself alone, and nobody behind it waits for it.
+type room struct {
+	mu    sync.Mutex // guards the fields below
+	free  int64      // bytes
+	held  map[mooring.Tenant]int64
+	queue []*claim
 }
 
-// Bytes are valid until the last Release and must not be changed.
-func (b *Body) Bytes() []byte { return b.buf.Bytes() }
+// claim asks for bytes; share is what its tenant may hold together.
+type claim struct {
+	tenant   mooring.Tenant
+	n, share int64
+	granted  chan struct{} // closed once it is
+}
 
-// Retain adds a reference.
-func (b *Body) Retain() { b.refs.Add(1) }
+func newRoom(size int64) *room {
+	return &room{free: size, held: map[mooring.Tenant]int64{}}
+}
 
-// Release gives a reference back; with the last one the bytes are gone.
-func (b *Body) Release() {
-	if b.refs.Add(-1) != 0 {
-		return
+// take waits until there is room for the claim. After an error nothing has been taken.
+func (r *room) take(ctx context.Context, c claim) error {
+	c.granted = make(chan struct{})
+	r.mu.Lock()
+	r.queue = append(r.queue, &c)
+	r.serve()
+	r.mu.Unlock()
+	select {
+	case <-c.granted:
+		return nil
+	default:
 	}
-	if b.buf.Cap() <= maxPooled+bytes.MinRead {
-		b.buf.Reset()
-		b.s.buffers.Put(b.buf)
+	select {
+	case <-c.granted:
+		return nil
+	case <-ctx.Done():
+		return r.withdraw(ctx, &c)
 	}
-	b.s.room.Release(b.held)
 }
 
-// Open reads the body from its start and holds a reference until Close, as a Transport needs it: that may read on after
-// RoundTrip has returned.
-func (b *Body) Open() io.ReadCloser {
-	b.Retain()
-	return &bodyReader{Reader: bytes.NewReader(b.Bytes()), body: b}
-}
-
-type bodyReader struct {
-	*bytes.Reader
-	body   *Body
-	closed atomic.Bool
-}
-
-// Close gives the reader's reference back, once.
-func (r *bodyReader) Close() error {
-	if !r.closed.Swap(true) {
-		r.body.Release()
+// withdraw takes a claim out of the queue, unless it has been granted at the last moment.
+func (r *room) withdraw(ctx context.Context, c *claim) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := slices.Index(r.queue, c)
+	if at < 0 {
+		return nil
 	}
-	return nil
+	r.queue = slices.Delete(r.queue, at, at+1)
+	r.serve() // it may have stood before smaller ones
+	return ctx.Err()
 }
 
-// reserve waits for room for the whole body before any of it is read, so that bodies under way never wait for each other.
-func (s *Server) reserve(r *http.Request, limit int64) (*Body, error) {
-	size := r.ContentLength
-	if size < 0 {
-		size = limit // chunked: nobody knows yet
+// give returns what a tenant has taken.
+func (r *room) give(tenant mooring.Tenant, n int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.free += n
+	if r.held[tenant] -= n; r.held[tenant] == 0 {
+		delete(r.held, tenant)
 	}
-	size = min(size, s.opts.BodyBudget)
-	ctx, cancel := context.WithTimeout(r.Context(), s.opts.BodyTimeout)
-	defer cancel()
-	if err := s.room.Acquire(ctx, size); err != nil {
-		return nil, &mooring.Error{
-			Code: mooring.CodeRequestTimeout, Safe: "The server had no room for the body; try again.",
-			RetryAfter: placeWait, Err: err,
+	r.serve()
+}
+
+// serve grants what there is room for. The mutex is held.
+func (r *room) serve() {
+	full := map[mooring.Tenant]bool{} // these wait for bytes of their own
+	waiting := r.queue[:0]
+	for i, c := range r.queue {
+		if full[c.tenant] || r.held[c.tenant]+c.n > c.share {
+			full[c.tenant] = true
+			waiting = append(waiting, c)
+			continue
 		}
+		if c.n > r.free {
+			waiting = append(waiting, r.queue[i:]...)
+			break
+		}
+		r.free -= c.n
+		r.held[c.tenant] += c.n
+		close(c.granted)
 	}
-	buf, ok := s.buffers.Get().(*bytes.Buffer)
-	if !ok {
-		buf = new(bytes.Buffer)
-	}
-	body := &Body{s: s, buf: buf, held: size}
-	body.Retain()
-	return body, nil
-}
-
-// shrink gives back what a body of unknown length did not need.
-func (b *Body) shrink(size int64) {
-	if surplus := b.held - size; surplus > 0 {
-		b.held = size
-		b.s.room.Release(surplus)
-	}
+	clear(r.queue[len(waiting):])
+	r.queue = waiting
 }

@@ -36,6 +36,7 @@ type Key struct {
 type ruleset struct {
 	keys      []Key
 	byName    map[mooring.KeyName]Key
+	shared    bool            // between several tenants
 	hosts     map[string]bool // canonical
 	anyHost   bool
 	origins   map[string]bool // canonical
@@ -59,6 +60,7 @@ func (s *Server) SetRules(r Rules) {
 	}
 	for _, k := range r.Keys {
 		set.byName[k.Name] = k
+		set.shared = set.shared || k.Tenant != r.Keys[0].Tenant
 	}
 	for _, host := range r.Hosts {
 		set.anyHost = set.anyHost || host == "*"

@@ -16,8 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"mooring"
 )
 
@@ -25,6 +23,7 @@ const (
 	maxHeaderBytes    = 64 << 10
 	defaultHeaderTime = 10 * time.Second
 	defaultBodyTime   = 30 * time.Second
+	defaultStallTime  = time.Minute     // networks that lose a client for a moment find it again within that
 	defaultIdleTime   = 2 * time.Minute // longer than the keep-alive of the usual front proxies and SDKs
 	defaultBodyBudget = 512 << 20
 )
@@ -37,6 +36,7 @@ type Options struct {
 
 	HeaderTimeout time.Duration // for a request's header
 	BodyTimeout   time.Duration // for the next bytes of a request's body, and for room to hold it
+	StallTimeout  time.Duration // for the client to take the next bytes of an answer
 	IdleTimeout   time.Duration // for the next request of a kept connection
 	BodyBudget    int64         // bytes that the bodies of all requests may take together
 
@@ -56,8 +56,8 @@ type Server struct {
 	rules atomic.Pointer[ruleset]
 
 	limits  limits
-	room    *semaphore.Weighted // for bodies, in bytes
-	buffers sync.Pool           // of *bytes.Buffer
+	room    *room     // for bodies
+	buffers sync.Pool // of *bytes.Buffer
 
 	listener net.Listener
 	end      context.CancelCauseFunc // ends the contexts of all requests
@@ -75,7 +75,7 @@ func New(o Options) *Server {
 		opts:  o,
 		log:   o.Log,
 		end:   end,
-		room:  semaphore.NewWeighted(o.BodyBudget),
+		room:  newRoom(o.BodyBudget),
 		drain: make(chan struct{}),
 	}
 	s.http = &http.Server{
@@ -98,6 +98,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.BodyTimeout <= 0 {
 		o.BodyTimeout = defaultBodyTime
+	}
+	if o.StallTimeout <= 0 {
+		o.StallTimeout = defaultStallTime
 	}
 	if o.IdleTimeout <= 0 {
 		o.IdleTimeout = defaultIdleTime
@@ -151,10 +154,17 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// Close ends what still runs and waits for it. After a Shutdown that returned nil there is nothing left to end.
+// farewell is how long a handler has to say why its answer ends, once the server no longer waits for it.
+const farewell = 3 * time.Second
+
+// Close ends what still runs and waits for it: the contexts of requests end with the cause CodeShuttingDown, and a moment
+// later their connections. After a Shutdown that returned nil there is nothing left to end.
 func (s *Server) Close() error {
 	s.drained.Do(func() { close(s.drain) })
-	s.end(mooring.Errorf(mooring.CodeShuttingDown, "The server is shutting down; try again."))
+	s.end(errShuttingDown())
+	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	defer cancel()
+	_ = s.http.Shutdown(ctx) // who is not done by then is cut off
 	err := s.http.Close()
 	if s.listener != nil {
 		// http.Server knows the listener only from Start on.
@@ -168,6 +178,12 @@ func (s *Server) Close() error {
 		return fmt.Errorf("close listener: %w", err)
 	}
 	return nil
+}
+
+func errShuttingDown() error {
+	err := mooring.Errorf(mooring.CodeShuttingDown, "The server is shutting down; try again.")
+	err.RetryAfter = time.Second
+	return err
 }
 
 func (s *Server) isDraining() bool {

@@ -31,7 +31,8 @@ func (s *Server) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rules := s.rules.Load()
 		caller, keyErr := s.Caller(r)
-		a := &answer{ResponseWriter: w, guarded: true, grant: rules.grantTo(r), minimal: rules.minimal}
+		a := s.newAnswer(w)
+		a.guarded, a.grant, a.minimal = true, rules.grantTo(r), rules.minimal
 		s.run(a, r, caller, func(r *http.Request) {
 			authenticated := len(rules.keys) > 0 && keyErr == nil
 			s.guard(a, r, guarded{rules: rules, authenticated: authenticated, next: next})
@@ -42,7 +43,7 @@ func (s *Server) Wrap(next http.Handler) http.Handler {
 // Observe is Wrap without rules and CORS: for a listener that brings its own.
 func (s *Server) Observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a := &answer{ResponseWriter: w}
+		a := s.newAnswer(w)
 		s.run(a, r, mooring.Caller{}, func(r *http.Request) { next.ServeHTTP(a, r) })
 	})
 }
@@ -96,14 +97,24 @@ func (s *Server) run(a *answer, r *http.Request, caller mooring.Caller, serve fu
 	}()
 	if s.isDraining() {
 		a.Header().Set("Connection", "close")
-		err := mooring.Errorf(mooring.CodeShuttingDown, "The server is shutting down; try again.")
-		err.RetryAfter = time.Second
-		problem.Write(a, problem.ProtocolOf(r.URL.Path), err)
+		problem.Write(a, problem.ProtocolOf(r.URL.Path), errShuttingDown())
 		return
 	}
 	serve(r)
-	if a.status == 0 && r.Context().Err() == nil {
+	if a.status == 0 {
+		s.unanswered(a, r)
+	}
+}
+
+// unanswered ends a request whose handler wrote nothing: on purpose, or because its context ended. A client that has gone gets
+// nothing; one that the server gives up on must not take net/http's empty 200 for an answer.
+func (s *Server) unanswered(a *answer, r *http.Request) {
+	switch cause := context.Cause(r.Context()); {
+	case cause == nil:
 		a.WriteHeader(http.StatusOK) // what net/http would do, but with our headers
+	case mooring.CodeOf(cause) == mooring.CodeShuttingDown:
+		a.Header().Set("Connection", "close")
+		problem.Write(a, problem.ProtocolOf(r.URL.Path), cause)
 	}
 }
 

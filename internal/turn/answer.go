@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"mooring"
 	"mooring/internal/forward"
+	"mooring/internal/problem"
 	"mooring/internal/route"
 )
 
@@ -19,11 +21,10 @@ func (t *running) answer(ctx context.Context) error {
 		attempt := mooring.Attempt{Upstream: t.target.Name, Account: t.target.account.Name, State: mooring.Running, StartedAt: t.Now()}
 		res, err := t.Forward.Open(ctx, t.call())
 		if err != nil {
-			again, err := t.unanswered(ctx, attempt, err, tried)
-			if again {
-				continue
+			if again, end := t.unanswered(ctx, attempt, err, tried); !again {
+				return end
 			}
-			return err
+			continue
 		}
 		again, err := t.relay(ctx, res, attempt, tried)
 		res.Close()
@@ -36,7 +37,7 @@ func (t *running) answer(ctx context.Context) error {
 func (t *running) call() forward.Call {
 	return forward.Call{
 		Upstream: t.target.Upstream, Account: t.target.account, Protocol: t.req.Protocol, Method: t.req.Method, Path: t.req.Path, Query: t.req.Query,
-		Header: t.req.Header, Body: t.req.Body, Own: t.req.Caller.Own, Remote: t.remote, Stream: t.req.Wire.Stream,
+		Header: t.req.Header, Body: t.req.Body, Own: t.req.Caller.Own, Remote: t.remote, Stream: t.req.Wire.MayStream(),
 	}
 }
 
@@ -47,17 +48,32 @@ func (t *running) unanswered(ctx context.Context, a mooring.Attempt, err error, 
 		out = forward.Outcome{State: mooring.Cancelled, Reason: "the client went away"}
 	}
 	t.finish(&a, out, 0)
-	if out.State == mooring.Failed && t.Rules().FailoverOn.Unreachable && t.next(ctx, tried) {
+	unreachable := out.State == mooring.Failed && !errors.Is(err, forward.ErrUnusable)
+	if unreachable && t.Rules().FailoverOn.Unreachable && t.next(ctx, tried) {
 		return true, nil
 	}
 	if serr := t.settle(ctx); serr != nil {
 		return false, serr
 	}
-	t.about()
-	if eerr := t.end(ctx, out, 0); eerr != nil {
+	status := problem.Status(err)
+	t.conclude(out, status)
+	if eerr := t.end(ctx, out, status); eerr != nil {
 		return false, eerr
 	}
 	return false, err
+}
+
+// conclude tells the client of a turn whose outcome is known: without a 2xx no new pin is kept, so none is named.
+func (t *running) conclude(out forward.Outcome, status int) {
+	if !t.bound && !answered(out, status) {
+		t.turn.Pin = ""
+	}
+	t.about()
+}
+
+// answered says that the upstream gave a 2xx that can be relayed and is more than an error under a good status.
+func answered(out forward.Outcome, status int) bool {
+	return status/100 == 2 && out.Code == "" && !out.Early
 }
 
 func reason(err error) string {
@@ -92,14 +108,26 @@ func (t *running) next(ctx context.Context, tried map[mooring.UpstreamName]bool)
 			return false
 		}
 		t.aim(c.Name, mark)
-		t.turn.Upstream, t.turn.Account, t.turn.Pin, t.bound = c.Name, t.target.account.Name, mark, false
-		t.remote = ""
-		if len(t.target.SessionHeaders) > 0 {
-			t.remote, t.moved = t.NewKey(), true
-		}
-		return true
+		t.bound = false
+		return t.moveRemote(ctx) == nil
 	}
 	return false
+}
+
+// moveRemote finds the session id for the upstream that the turn moves to: the one it knows the session by, else a fresh one.
+func (t *running) moveRemote(ctx context.Context) error {
+	t.remote, t.moved = "", false
+	if len(t.target.SessionHeaders) == 0 {
+		return nil
+	}
+	id, err := t.Route.Remote(ctx, t.turn.Tenant, t.turn.Session, t.target.Server())
+	if err != nil {
+		return err
+	}
+	if t.remote = id; id == "" {
+		t.remote, t.moved = t.NewKey(), true
+	}
+	return nil
 }
 
 // mayCarry keeps a client's own credential from moving to another origin.
@@ -117,7 +145,7 @@ func (t *running) mayCarry(c route.Candidate) bool {
 
 // relay passes an answer on.
 func (t *running) relay(ctx context.Context, res *forward.Response, a mooring.Attempt, tried map[mooring.UpstreamName]bool) (again bool, err error) {
-	if res.Stream && t.req.Wire.Stream {
+	if res.Stream && t.req.Wire.MayStream() {
 		return t.relayStream(ctx, res, a, tried)
 	}
 	out := res.Whole()
@@ -128,11 +156,11 @@ func (t *running) relay(ctx context.Context, res *forward.Response, a mooring.At
 	if err := t.settleAt(ctx); err != nil {
 		return false, err
 	}
-	t.about()
 	status := res.Status
 	if out.Code != "" {
-		status = statusOf(out.Code)
+		status = problem.Status(mooring.Errorf(out.Code, "%s", out.Reason))
 	}
+	t.conclude(out, status)
 	t.rotated(res)
 	if err := t.end(ctx, out, status); err != nil {
 		return false, err
@@ -150,18 +178,6 @@ func (t *running) relay(ctx context.Context, res *forward.Response, a mooring.At
 	return false, nil
 }
 
-// statusOf is what the record says of an answer that Mooring made itself.
-func statusOf(code mooring.Code) int {
-	switch code {
-	case mooring.CodeUpstreamTimeout:
-		return http.StatusGatewayTimeout
-	case mooring.CodeUpstreamUnavailable, mooring.CodeStoreUnavailable:
-		return http.StatusServiceUnavailable
-	default:
-		return http.StatusBadGateway
-	}
-}
-
 // moves says whether the rules let a turn go to another upstream after this outcome; nothing has reached the client yet.
 func (t *running) moves(out forward.Outcome, status int) bool {
 	if out.State != mooring.Failed || !out.Early {
@@ -174,12 +190,7 @@ func (t *running) moves(out forward.Outcome, status int) bool {
 	case status >= http.StatusInternalServerError && on.Any5xx:
 		return true
 	}
-	for _, s := range on.Statuses {
-		if s == status {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(on.Statuses, status)
 }
 
 // settleAt is settle for an answer that is there already: whatever the race decided, the session's home is where it came from.
@@ -189,54 +200,45 @@ func (t *running) settleAt(ctx context.Context) error {
 		return err
 	}
 	if t.target.Upstream != from.Upstream {
-		t.target, t.bound = from, false
-		t.turn.Upstream, t.turn.Account, t.turn.Pin = from.Name, from.account.Name, from.mark
+		t.setTarget(from)
+		t.bound = false
 	}
 	return nil
 }
 
 // relayStream passes a stream on: its header once the session and its pin are committed, its terminal event once the turn is.
 func (t *running) relayStream(ctx context.Context, res *forward.Response, a mooring.Attempt, tried map[mooring.UpstreamName]bool) (again bool, err error) {
-	out := res.Peek()
-	if out.Early && t.moves(out, res.Status) && t.canMove(tried) {
-		t.finish(&a, out, res.Status)
-		if t.next(ctx, tried) {
-			return true, nil
-		}
-		t.turn.Attempts = t.turn.Attempts[:len(t.turn.Attempts)-1]
+	early := res.Peek()
+	if t.moves(early, res.Status) && t.next(ctx, tried) {
+		t.finish(&a, early, res.Status)
+		return true, nil
 	}
-	if out.State == mooring.Cancelled {
-		t.finish(&a, out, res.Status)
-		return false, t.lost(ctx, out, res.Status)
+	if early.State == mooring.Cancelled {
+		t.finish(&a, early, res.Status)
+		return false, t.lost(ctx, early, res.Status)
 	}
 	if err := t.settleAt(ctx); err != nil {
 		return false, err
 	}
-	t.rotated(res)
-	if err := t.bind(ctx); err != nil {
-		return false, err
+	if !early.Early { // an error under a good status keeps no pin
+		t.rotated(res)
+		if err := t.bind(ctx); err != nil {
+			return false, err
+		}
 	}
-	t.about()
+	t.conclude(early, res.Status)
 	t.turn.FirstAt = t.Now()
-	out = t.copyStream(res)
+	out := t.copyStream(res)
+	out.Early = early.Early
 	t.finish(&a, out, res.Status)
 	if err := t.end(ctx, out, res.Status); err != nil {
 		out.Tail = forward.FailureTail(t.req.Protocol, mooring.CodeOf(err), "the turn could not be stored")
 	}
 	if len(out.Tail) > 0 && out.State != mooring.Cancelled {
 		_ = t.sink.Write(out.Tail, nil)
+		t.sink.Trailer(res.Trailer())
 	}
 	return false, nil
-}
-
-// canMove says whether an untried candidate is left.
-func (t *running) canMove(tried map[mooring.UpstreamName]bool) bool {
-	for _, c := range t.choices {
-		if !tried[c.Name] {
-			return t.target.Failover == "next"
-		}
-	}
-	return false
 }
 
 func (t *running) copyStream(res *forward.Response) forward.Outcome {

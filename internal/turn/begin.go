@@ -8,13 +8,15 @@ import (
 	"mooring"
 	"mooring/internal/identify"
 	"mooring/internal/route"
+	"mooring/internal/wire"
 )
 
 // races is how often a turn may lose against others that make or delete its session at the same moment.
 const races = 8
 
 // begin writes the turn down in one commit. It waits for that commit unless the session has its pin at an upstream without
-// state: then the commit runs beside the upstream call, and the response header waits for it.
+// state and the store is sure: then the commit runs beside the upstream call, and the response header waits for it. No
+// upstream is asked for a turn that cannot be stored.
 func (t *running) begin(ctx context.Context) error {
 	t.turn = mooring.Turn{
 		Tenant: t.req.Caller.Tenant, ID: t.NewTurn(), Protocol: t.req.Protocol, Model: clip(t.req.Wire.Model), Key: t.req.Caller.Key, Stream: t.req.Wire.Stream,
@@ -25,7 +27,7 @@ func (t *running) begin(ctx context.Context) error {
 	if err := t.submit(ctx); err != nil {
 		return err
 	}
-	if t.pin != nil && t.started.Remote == nil && !t.target.Remote {
+	if t.pin != nil && t.started.Remote == nil && !t.target.Remote && t.Record.Sure() {
 		return nil
 	}
 	return t.settle(ctx)
@@ -37,6 +39,7 @@ func (t *running) submit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.occupy()
 	t.started, t.pending = c, t.Record.Submit(ctx, c)
 	return nil
 }
@@ -47,6 +50,7 @@ func (t *running) settle(ctx context.Context) error {
 	for range races {
 		err := t.committed(ctx)
 		if !raced(err) {
+			t.broken = err
 			return err
 		}
 		if err = t.again(ctx); err != nil {
@@ -67,9 +71,15 @@ func raced(err error) bool {
 
 // again identifies anew after a lost race.
 func (t *running) again(ctx context.Context) error {
+	if err := t.Record.Sync(ctx); err != nil { // the winner may still be on its way into the store
+		return err
+	}
 	t.Identify.Forget(t.turn.Tenant, t.found.Known.ID, t.found.Names)
 	t.Route.Forget(t.turn.Tenant, t.found.Known.ID)
-	return t.identify(ctx)
+	if err := t.identify(ctx); err != nil {
+		return err
+	}
+	return t.admit(ctx)
 }
 
 // change puts together what the commit holds: session, aliases, turn, new messages, and the claim where there is no pin.
@@ -89,7 +99,6 @@ func (t *running) change(ctx context.Context) (*mooring.Begin, error) {
 	if err := t.choose(ctx, c); err != nil {
 		return nil, err
 	}
-	t.turn.Upstream, t.turn.Account, t.turn.Pin = t.target.Name, t.target.account.Name, t.target.mark
 	c.Session, c.Turn = t.row(), t.turn
 	return c, nil
 }
@@ -100,6 +109,9 @@ func (t *running) row() mooring.Session {
 	s.Upstream, s.State, s.Tip, s.TipTurn = t.target.Name, mooring.Running, t.turn.Question, t.turn.ID
 	if t.found.New {
 		s.Models = []string{t.turn.Model}
+		if s.Title == "" {
+			s.Title = t.shown()
+		}
 		return s
 	}
 	if slices.Contains(s.Models, t.turn.Model) {
@@ -108,6 +120,18 @@ func (t *running) row() mooring.Session {
 		s.Models = append(slices.Clone(s.Models), t.turn.Model)
 	}
 	return s
+}
+
+// shown is what a question without any text looks like: the first line that stands for its images and files.
+func (t *running) shown() string {
+	for _, m := range slices.Backward(t.req.Wire.Messages) {
+		if m.Role == "user" {
+			_, text := wire.Render(t.req.Protocol, m.Raw)
+			line, _, _ := strings.Cut(text, "\n")
+			return clip(line)
+		}
+	}
+	return ""
 }
 
 // messages are the request's new ones, each below the one before.
@@ -141,7 +165,7 @@ func (t *running) choose(ctx context.Context, c *mooring.Begin) error {
 	if t.pin == nil {
 		first := t.Route.Order(string(s), t.choices)[0]
 		t.aim(first.Name, mooring.PinNew)
-		c.Claim = t.asPin()
+		c.Claim, c.Stale = t.asPin(), t.Route.Stale()
 		c.Claim.Bound = false
 	} else {
 		t.aim(t.pin.Upstream, mooring.PinHit)
@@ -158,7 +182,13 @@ func (t *running) aim(name mooring.UpstreamName, mark mooring.PinMark) {
 	if t.pin != nil && t.pin.Upstream == name && t.pin.Account != "" {
 		account = t.pin.Account
 	}
-	t.target = target{Upstream: u, account: u.Account(account), mark: mark}
+	t.setTarget(target{Upstream: u, account: u.Account(account), mark: mark})
+}
+
+// setTarget says where the turn goes, in the turn itself too.
+func (t *running) setTarget(to target) {
+	t.target = to
+	t.turn.Upstream, t.turn.Account, t.turn.Pin = to.Name, to.account.Name, to.mark
 }
 
 func (t *running) asPin() *mooring.Pin {
@@ -176,7 +206,7 @@ func (t *running) chooseRemote(ctx context.Context, c *mooring.Begin) error {
 	}
 	s := &t.found.Known
 	if !t.found.New {
-		id, err := t.Route.Remote(ctx, t.turn.Tenant, s.ID, t.target.Name)
+		id, err := t.Route.Remote(ctx, t.turn.Tenant, s.ID, t.target.Server())
 		if err != nil {
 			return err
 		}
@@ -190,21 +220,23 @@ func (t *running) chooseRemote(ctx context.Context, c *mooring.Begin) error {
 	if s.Relation != mooring.RelationMain || !safeRemote(wanted) {
 		wanted = c.Mint
 	}
-	c.Remote = &mooring.RemoteSession{Tenant: t.turn.Tenant, Session: s.ID, Upstream: t.target.Name, ID: wanted}
+	c.Remote = &mooring.RemoteSession{Tenant: t.turn.Tenant, Session: s.ID, Server: t.target.Server(), ID: wanted}
 	return nil
 }
 
-// safeRemote says whether hermes-agent takes an id in X-Hermes-Session-Id: it refuses path separators, two dots, a drive
-// letter and more than 256 characters (gateway/platforms/api_server.py).
+// safeRemote says whether an id reaches a server as it is: hermes-agent refuses path separators, two dots, a drive letter and
+// more than 256 characters (gateway/platforms/api_server.py), and a header loses the white space around a value, which would
+// make one id of two.
 func safeRemote(id string) bool {
 	drive := len(id) > 1 && id[1] == ':' && (id[0]|0x20 >= 'a' && id[0]|0x20 <= 'z')
-	return id != "" && len(id) <= identify.MaxID && !drive && !strings.ContainsAny(id, `/\`) && !strings.Contains(id, "..")
+	odd := strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r > '~' || r == '/' || r == '\\' })
+	return id != "" && len(id) <= identify.MaxID && id == strings.TrimSpace(id) && !drive && !odd && !strings.Contains(id, "..")
 }
 
 // committed waits for the Begin and takes over what it decided.
 func (t *running) committed(ctx context.Context) error {
 	if t.pending == nil {
-		return nil
+		return t.broken
 	}
 	pending := t.pending
 	t.pending = nil
@@ -225,7 +257,7 @@ func (t *running) remember() {
 	}
 	if c.Remote != nil {
 		t.remote = c.RemoteID
-		t.Route.KeepRemote(mooring.RemoteSession{Tenant: s.Tenant, Session: s.ID, Upstream: c.Remote.Upstream, ID: c.RemoteID})
+		t.Route.KeepRemote(mooring.RemoteSession{Tenant: s.Tenant, Session: s.ID, Server: c.Remote.Server, ID: c.RemoteID})
 	}
 	if t.found.New {
 		k := identify.Known{Session: c.Session}
@@ -234,7 +266,6 @@ func (t *running) remember() {
 	} else {
 		t.Identify.Learn(identify.Known{Session: t.grown()}, t.found.Aliases)
 	}
-	t.occupy()
 }
 
 // grown is the session after the commit, as memory keeps it.
@@ -255,7 +286,6 @@ func (t *running) aimAtWinner() {
 	for _, c := range t.choices {
 		if c.Name == t.pin.Upstream {
 			t.aim(c.Name, mooring.PinHit)
-			t.turn.Upstream, t.turn.Account, t.turn.Pin = t.target.Name, t.target.account.Name, t.target.mark
 			t.bound = t.pin.Bound
 		}
 	}

@@ -6,7 +6,6 @@ import (
 
 	"mooring"
 	"mooring/internal/forward"
-	"mooring/internal/identify"
 	"mooring/internal/wire"
 )
 
@@ -22,7 +21,7 @@ func (t *running) asRemote() *mooring.RemoteSession {
 	if t.remote == "" || !t.moved {
 		return nil
 	}
-	return &mooring.RemoteSession{Tenant: t.turn.Tenant, Session: t.found.Known.ID, Upstream: t.target.Name, ID: t.remote}
+	return &mooring.RemoteSession{Tenant: t.turn.Tenant, Session: t.found.Known.ID, Server: t.target.Server(), ID: t.remote}
 }
 
 // bind keeps the pin before a stream's header goes out; where the pin is kept already there is nothing to write.
@@ -33,17 +32,26 @@ func (t *running) bind(ctx context.Context) error {
 	}
 	c := &mooring.Bind{Pin: *t.asPin(), Remote: remote}
 	if err := t.Record.Commit(context.WithoutCancel(ctx), c); err != nil {
+		t.turn.State, t.turn.ErrorCode, t.turn.EndedAt = mooring.Failed, mooring.CodeOf(err), t.Now()
+		t.owe(ctx, &mooring.End{Turn: t.turn, DropClaim: true}, err)
 		return err
 	}
-	t.kept(&c.Pin, remote)
+	t.bound, t.moved = true, false
+	t.Route.Keep(c.Pin)
+	t.keepRemote(remote, c.Taken)
 	return nil
 }
 
-func (t *running) kept(pin *mooring.Pin, remote *mooring.RemoteSession) {
-	t.bound, t.moved = true, false
-	t.Route.Keep(*pin)
-	if remote != nil {
-		t.Route.KeepRemote(*remote)
+// keepRemote remembers an id that the upstream gave. One that is another session's stays that session's: this one goes on under
+// the id it had.
+func (t *running) keepRemote(r *mooring.RemoteSession, taken bool) { //nolint:revive // an outcome, handed on
+	switch {
+	case r == nil:
+	case taken:
+		t.Log.LogAttrs(context.Background(), slog.LevelWarn, "the upstream answered with another session's id", slog.String("session", r.Session.Short()),
+			slog.String("upstream", string(t.target.Name)))
+	default:
+		t.Route.KeepRemote(*r)
 	}
 }
 
@@ -63,48 +71,55 @@ func (t *running) end(ctx context.Context, out forward.Outcome, status int) erro
 	if err != nil {
 		t.Log.LogAttrs(ctx, slog.LevelWarn, "answer not kept", slog.String("session", t.found.Known.ID.Short()), slog.Any("err", err))
 	}
-	if answered := status/100 == 2 && out.Code == ""; answered && !t.bound {
-		c.Bind, c.Remote = t.asPin(), t.asRemote()
-	} else if answered {
+	if answered(out, status) {
 		c.Remote = t.asRemote()
+		if !t.bound {
+			c.Bind = t.asPin()
+		}
 	}
 	c.DropClaim = !t.bound && c.Bind == nil
 	c.Turn = t.turn
 	if err := t.Record.Commit(ctx, c); err != nil && mooring.CodeOf(err) != mooring.CodeSessionGone {
+		t.owe(ctx, c, err)
 		return err
 	}
 	t.settled(c, d)
 	return nil
 }
 
+// owe leaves the end of a turn that has begun to the writer, for when the store is back. What memory holds of the session may be
+// behind the store then, so it is read again.
+func (t *running) owe(ctx context.Context, c *mooring.End, err error) {
+	if mooring.KindOf(err) != mooring.KindStore {
+		return
+	}
+	t.Record.Owe(ctx, c)
+	t.Identify.Forget(t.turn.Tenant, t.turn.Session, nil)
+	t.Route.Forget(t.turn.Tenant, t.turn.Session)
+}
+
 // settled keeps in memory what the end made true.
 func (t *running) settled(c *mooring.End, seen wire.Digest) {
-	switch {
-	case c.Bind != nil:
-		t.kept(c.Bind, c.Remote)
-	case c.Remote != nil:
-		t.Route.KeepRemote(*c.Remote)
-	case c.DropClaim:
+	if c.Bind != nil {
+		t.bound = true
+		t.Route.Keep(*c.Bind)
+	}
+	t.keepRemote(c.Remote, c.Taken)
+	if c.DropClaim {
 		t.Route.Forget(t.turn.Tenant, t.turn.Session)
 	}
-	if t.bound {
-		t.Route.Used(*t.asPin())
+	if t.bound && t.pin != nil {
+		t.Route.Used(*t.pin)
 	}
-	t.Identify.Update(t.turn.Tenant, t.turn.Session, func(k *identify.Known) {
-		if k.TipTurn != t.turn.ID {
-			return
-		}
-		k.State = t.turn.State
-		if c.Answer != nil {
-			k.Tip, k.Seen = c.Answer.ID, seen
-		}
-	})
+	if c.Answer != nil {
+		t.Identify.Answered(t.turn.Tenant, t.turn.Session, t.turn.ID, c.Answer.ID, seen)
+	}
 	if t.Observe != nil {
 		t.Observe(&t.turn)
 	}
 }
 
-// keepAnswer adds what arrived of the answer, and the index rows by which it is found again. It gives the digest of the
+// keepAnswer adds what arrived of the answer, with the digests by which it is found again. It gives the digest of the
 // conversation up to it, as its client sees it.
 func (t *running) keepAnswer(c *mooring.End, out forward.Outcome) (wire.Digest, error) {
 	if out.Answer.Message == nil {
@@ -119,12 +134,8 @@ func (t *running) keepAnswer(c *mooring.End, out forward.Outcome) (wire.Digest, 
 	id := t.NewID()
 	c.Answer = &mooring.Message{
 		Tenant: t.turn.Tenant, Session: t.turn.Session, ID: id, Parent: t.turn.Question, Turn: t.turn.ID, Role: "assistant", State: t.turn.State,
-		Protocol: t.req.Protocol, Content: out.Answer.Message, Digest: self[:], CreatedAt: t.turn.EndedAt,
+		Protocol: t.req.Protocol, Content: out.Answer.Message, Digest: self[:], Seen: seen[:], CreatedAt: t.turn.EndedAt,
 	}
 	t.turn.Answer = id
-	c.Chain = []mooring.ChainEntry{
-		{Kind: mooring.ByChain, Digest: seen[:], Session: t.turn.Session, Message: id},
-		{Kind: mooring.BySelf, Digest: self[:], Session: t.turn.Session, Message: id},
-	}
 	return seen, nil
 }

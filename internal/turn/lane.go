@@ -2,10 +2,12 @@ package turn
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
 	"mooring"
+	"mooring/internal/upstream"
 )
 
 // lanes is the table of running turns: which sessions have one, and who waits for its end.
@@ -127,21 +129,38 @@ func (l *lanes) also(key laneKey) *slot {
 	return &slot{key}
 }
 
-// admit waits for the session's turn where the rules want that; waited says that time has passed.
-func (t *running) admit(ctx context.Context) (waited bool, err error) {
-	rules := t.Rules()
-	way := rules.Concurrency
-	if way == "" {
-		way = Allow
-		if t.candidates[0].Remote {
-			way = Queue
+// admit waits for the session's turn where the rules want that. What was found before a wait may have changed with it: the
+// session has moved on, or has come to be, and then others may be in its lane already.
+func (t *running) admit(ctx context.Context) error {
+	for !t.holds(t.lane()) {
+		rules := t.Rules()
+		s, waited, err := t.lanes.enter(ctx, t.lane(), t.way(rules), rules)
+		if err != nil {
+			return err
+		}
+		t.slots = append(t.slots, s)
+		if !waited {
+			return nil
+		}
+		if err := t.look(ctx); err != nil {
+			return err
 		}
 	}
-	s, waited, err := t.lanes.enter(ctx, t.lane(), way, rules)
-	if s != nil && err == nil {
-		t.slots = append(t.slots, s)
+	return nil
+}
+
+func (t *running) way(rules Rules) Concurrency {
+	switch {
+	case rules.Concurrency != "":
+		return rules.Concurrency
+	case slices.ContainsFunc(t.candidates, func(u *upstream.Upstream) bool { return u.Remote }):
+		return Queue
 	}
-	return waited, err
+	return Allow
+}
+
+func (t *running) holds(key laneKey) bool {
+	return slices.ContainsFunc(t.slots, func(s *slot) bool { return s.key == key })
 }
 
 func (t *running) lane() laneKey {
@@ -154,15 +173,13 @@ func (t *running) lane() laneKey {
 	return key
 }
 
-// occupy makes a session that was new when its turn was admitted known to those who come now.
+// occupy takes a place with the session's own id, for a turn that was admitted by the alias of a session that it makes. It is
+// called before the commit: as soon as that is there, others find the session by its id.
 func (t *running) occupy() {
 	key := laneKey{tenant: t.req.Caller.Tenant, session: t.found.Known.ID}
-	for _, s := range t.slots {
-		if s.key == key {
-			return
-		}
+	if !t.holds(key) {
+		t.slots = append(t.slots, t.lanes.also(key))
 	}
-	t.slots = append(t.slots, t.lanes.also(key))
 }
 
 // leave frees what the turn holds. A commit that is still under way reads the request's bytes, so it is waited for.

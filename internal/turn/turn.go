@@ -88,7 +88,7 @@ type Identifier interface {
 	Locate(ctx context.Context, f *identify.Finding, q identify.Request) (*identify.Place, error)
 	Digester(t mooring.Tenant) *wire.Digester
 	Learn(k identify.Known, aliases []mooring.Alias)
-	Update(t mooring.Tenant, id mooring.SessionID, change func(*identify.Known))
+	Answered(t mooring.Tenant, id mooring.SessionID, turn mooring.TurnID, answer mooring.MessageID, seen wire.Digest)
 	Forget(t mooring.Tenant, id mooring.SessionID, aliases []mooring.Alias)
 }
 
@@ -116,7 +116,7 @@ type Runner struct {
 // is in the answer and in the record.
 func (r *Runner) Run(ctx context.Context, req Request, sink Sink) error {
 	t := &running{Runner: r, req: req, sink: sink}
-	defer t.leave()
+	defer t.leave() //nolint:contextcheck // what it waits for outlives the request
 	if err := t.arrive(ctx); err != nil {
 		return err
 	}
@@ -141,6 +141,7 @@ type running struct {
 	turn    mooring.Turn
 	pending *record.Pending // of the Begin that is under way; nil once it is committed
 	started *mooring.Begin
+	broken  error        // why the turn could not be written down
 	pin     *mooring.Pin // that the session had, or has won
 	remote  string       // session id for the upstream's session headers
 	target  target
@@ -157,33 +158,20 @@ type target struct {
 
 // arrive finds the candidates, the session and the place in its tree, and waits for its turn.
 func (t *running) arrive(ctx context.Context) error {
-	t.candidates = t.reachable(t.Fleet.Candidates(t.req.Protocol, t.req.Wire.Model))
-	if len(t.candidates) == 0 {
-		return mooring.Errorf(mooring.CodeModelNotFound, "no upstream serves the model %q; ask GET /v1/models for those that are there", clip(t.req.Wire.Model))
-	}
-	t.choices = t.asChoices()
-	if err := t.identify(ctx); err != nil {
+	if err := t.look(ctx); err != nil {
 		return err
 	}
-	waited, err := t.admit(ctx)
-	if err != nil || !waited {
-		return err
-	}
-	return t.identify(ctx) // the session has moved on meanwhile
+	return t.admit(ctx)
 }
 
-// reachable leaves a client's own credential with one origin.
-func (t *running) reachable(all []*upstream.Upstream) []*upstream.Upstream {
-	if t.req.Caller.Own.Empty() || len(all) < 2 {
-		return all
+// look finds the candidates and the session, as they are now.
+func (t *running) look(ctx context.Context) error {
+	t.candidates = t.Fleet.Candidates(t.req.Protocol, t.req.Wire.Model)
+	if len(t.candidates) == 0 {
+		return mooring.Errorf(mooring.CodeModelNotFound, "No upstream serves the model %q; ask GET /v1/models for those that are there.", clip(t.req.Wire.Model))
 	}
-	var out []*upstream.Upstream
-	for _, u := range all {
-		if u.KeyMode != upstream.KeyClient || len(out) == 0 || u.Origin() == out[0].Origin() {
-			out = append(out, u)
-		}
-	}
-	return out
+	t.choices = t.asChoices()
+	return t.identify(ctx)
 }
 
 const longestModel = 100

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -60,8 +61,8 @@ func (u *Upstream) check(ctx context.Context) {
 	if err == nil {
 		_ = res.Body.Close()
 	}
-	if ctx.Err() != nil && err != nil && context.Cause(ctx) == context.Canceled {
-		return
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return // the program stops
 	}
 	u.health.mu.Lock()
 	u.health.checkDown = !well

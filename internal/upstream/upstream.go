@@ -91,10 +91,13 @@ func New(s Spec) (*Upstream, error) {
 	return u, nil
 }
 
+// Server is the address without what may differ between two upstreams of one server: name, models, keys.
+func (u *Upstream) Server() string { return strings.ToLower(u.Origin()) + u.Base.Path }
+
 // Origin is scheme, host and port: what decides where a client's own credential may go.
 func (u *Upstream) Origin() string { return u.Base.Scheme + "://" + u.Base.Host }
 
-// RoundTrip sends one request and counts it as in flight until its body is closed by Done.
+// RoundTrip sends one request; Enter and Leave around it count it as in flight.
 func (u *Upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	return u.transport.RoundTrip(r)
 }

@@ -42,7 +42,7 @@ type question struct {
 	turn  int
 }
 
-func (q question) protocol(path string) protocol {
+func (q question) protocol(path string) protocol { //nolint:ireturn // the path decides which
 	if strings.HasSuffix(path, "/messages") || strings.HasSuffix(path, "/count_tokens") {
 		return messages{q}
 	}

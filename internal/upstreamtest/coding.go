@@ -15,7 +15,7 @@ type coder interface {
 	Flush() error
 }
 
-func newCoder(w io.Writer, coding string) coder {
+func newCoder(w io.Writer, coding string) coder { //nolint:ireturn // the coding decides which
 	switch coding {
 	case "":
 		return plain{w}

@@ -3,6 +3,7 @@ package upstreamtest
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -58,6 +59,7 @@ func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if m.options.Early {
 		_ = http.NewResponseController(w).EnableFullDuplex() // else net/http reads the body before it writes
 		m.stream(w)
+		_, _ = io.Copy(io.Discard, r.Body) // full duplex and a body left unread break the connection's next request
 		return
 	}
 	if m.wantsStream(r) {

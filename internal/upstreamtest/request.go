@@ -39,11 +39,11 @@ func (r *Request) Body() []byte {
 }
 
 // JSON is the body decoded; it fails the test where that cannot be.
-func (r *Request) JSON(t testing.TB) map[string]any {
-	t.Helper()
+func (r *Request) JSON(tb testing.TB) map[string]any {
+	tb.Helper()
 	var v map[string]any
 	if err := json.Unmarshal(r.Body(), &v); err != nil {
-		t.Fatalf("request %d to %s is no JSON object: %v", r.Number, r.Path, err)
+		tb.Fatalf("request %d to %s is no JSON object: %v", r.Number, r.Path, err)
 	}
 	return v
 }
@@ -117,11 +117,11 @@ func (s *Server) Posts() []*Request {
 }
 
 // LastPost is the newest POST request; it fails the test where there is none.
-func (s *Server) LastPost(t testing.TB) *Request {
-	t.Helper()
+func (s *Server) LastPost(tb testing.TB) *Request {
+	tb.Helper()
 	posts := s.Posts()
 	if len(posts) == 0 {
-		t.Fatal("no POST request reached the model server")
+		tb.Fatal("no POST request reached the model server")
 	}
 	return posts[len(posts)-1]
 }

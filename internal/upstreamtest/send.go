@@ -13,7 +13,7 @@ import (
 
 // ServeHTTP records the request and sends the reply that is its turn.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	req, script := s.begin(r)
+	req, next := s.begin(r)
 	defer close(req.done)
 	stop := context.AfterFunc(r.Context(), func() { req.leave(s.options.Now()) })
 	defer func() {
@@ -22,7 +22,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			req.leave(s.options.Now()) // the other one may not have run yet
 		}
 	}()
-	early := script.fn == nil && script.reply.Early
+	early := next.fn == nil && next.reply.Early
 	if early {
 		_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 has it anyway
 	} else if s.receive(req, r) != nil { // the client went away while it sent
@@ -31,9 +31,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.announce(req)
-	reply := script.reply
-	if script.fn != nil {
-		reply = script.fn(req)
+	reply := next.reply
+	if next.fn != nil {
+		reply = next.fn(req)
 	}
 	out := sending{w: w, r: r, req: req, reply: reply, answer: s.answer(req, reply)}
 	out.run()
@@ -77,6 +77,7 @@ func (s *sending) run() {
 	case SlowHeaders:
 		s.slowly()
 		return
+	case Stall, Cut, CutMidEvent, End, ErrorEvent: // they strike in the body
 	}
 	s.head()
 	if s.streamed {
@@ -84,9 +85,7 @@ func (s *sending) run() {
 	} else {
 		s.buffer()
 	}
-	for name, values := range s.reply.Trailer {
-		s.w.Header()[name] = values
-	}
+	maps.Copy(s.w.Header(), s.reply.Trailer)
 }
 
 func (s *sending) head() {
@@ -204,7 +203,7 @@ func (s *sending) slowly() {
 	if err != nil {
 		panic(fmt.Sprintf("upstreamtest: slow headers need HTTP/1.1: %v", err))
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	body := bytes.Join(s.parts, nil)
 	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n",
 		s.status, http.StatusText(s.status), s.contentType, len(body))

@@ -52,19 +52,19 @@ type script struct {
 }
 
 // New starts a plain server that ends with the test.
-func New(t testing.TB) *Server {
-	t.Helper()
-	return NewWith(t, Options{})
+func New(tb testing.TB) *Server {
+	tb.Helper()
+	return NewWith(tb, Options{})
 }
 
 // NewWith starts a server that ends with the test.
-func NewWith(t testing.TB, o Options) *Server {
-	t.Helper()
+func NewWith(tb testing.TB, o Options) *Server {
+	tb.Helper()
 	s, err := Start(o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(s.Close)
+	tb.Cleanup(s.Close)
 	return s
 }
 
@@ -195,7 +195,7 @@ func (s *Server) On(path string, r Reply) {
 	s.paths[path] = r
 }
 
-// Rotate gives a standing reply that names another session in the given header with every answer: PREFIX-1, PREFIX-2, …
+// Rotate gives a standing reply that names another session in the given header with every answer: PREFIX-1, PREFIX-2 and so on.
 func Rotate(header, prefix string) func(*Request) Reply {
 	var mu sync.Mutex
 	n := 0

@@ -37,7 +37,12 @@ func client(t *testing.T) *http.Client {
 	}}
 }
 
-func post(t *testing.T, s *upstreamtest.Server, path, body string) (*http.Response, string, error) {
+type head struct {
+	status int
+	header http.Header
+}
+
+func post(t *testing.T, s *upstreamtest.Server, path, body string) (head, string, error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -45,11 +50,11 @@ func post(t *testing.T, s *upstreamtest.Server, path, body string) (*http.Respon
 	}
 	res, err := client(t).Do(req)
 	if err != nil {
-		return nil, "", err
+		return head{}, "", err
 	}
 	defer res.Body.Close()
 	b, err := io.ReadAll(res.Body)
-	return res, string(b), err
+	return head{res.StatusCode, res.Header}, string(b), err
 }
 
 func want(t *testing.T, got string, err error, parts ...string) {
@@ -180,8 +185,8 @@ func TestStatusesAndHeaders(t *testing.T) {
 			s.Queue(tt.reply)
 			res, got, err := post(t, s, tt.path, buffered)
 			want(t, got, err, tt.body)
-			if res.StatusCode != tt.status || res.Header.Get(tt.header) != tt.says {
-				t.Errorf("answer = %d with %s %q, want %d with %q", res.StatusCode, tt.header, res.Header.Get(tt.header), tt.status, tt.says)
+			if res.status != tt.status || res.header.Get(tt.header) != tt.says {
+				t.Errorf("answer = %d with %s %q, want %d with %q", res.status, tt.header, res.header.Get(tt.header), tt.status, tt.says)
 			}
 		})
 	}
@@ -210,7 +215,7 @@ func TestContentCodings(t *testing.T) {
 				}
 				plain, err := io.ReadAll(r)
 				want(t, string(plain), err, `"content":"ahoy"`)
-				if e := res.Header.Get("Content-Encoding"); e != coding {
+				if e := res.header.Get("Content-Encoding"); e != coding {
 					t.Errorf("Content-Encoding = %q, want %q", e, coding)
 				}
 			})
@@ -298,8 +303,8 @@ func TestTheWholeRequestIsKept(t *testing.T) {
 		"POST /v1/chat/completions?a=%20b HTTP/1.1\r\nhost: x\r\nX-lower_Case: 1\r\nx-lower_case:2\r\nContent-Length: 2\r\n\r\n",
 		"POST /v1/messages HTTP/1.1\r\nHost: y\r\nb: 1\r\na: 2\r\nContent-Length: 2\r\n\r\n",
 	}
-	for i, head := range heads {
-		if _, err := io.WriteString(conn, head+"{}"); err != nil {
+	for i, sent := range heads {
+		if _, err := io.WriteString(conn, sent+"{}"); err != nil {
 			t.Fatal(err)
 		}
 		posts, err := s.WaitPosts(t.Context(), i+1)
@@ -307,7 +312,7 @@ func TestTheWholeRequestIsKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-posts[i].Done()
-		if diff := cmp.Diff(head, string(posts[i].Head)); diff != "" {
+		if diff := cmp.Diff(sent, string(posts[i].Head)); diff != "" {
 			t.Errorf("head %d (-want +got):\n%s", i, diff)
 		}
 		if b := string(posts[i].Body()); b != "{}" {
@@ -328,7 +333,7 @@ func TestScripts(t *testing.T) {
 	s.QueueFunc(func(r *upstreamtest.Request) upstreamtest.Reply {
 		return upstreamtest.Reply{Text: "saw " + r.Header.Get("Content-Type") + "."}
 	})
-	if res, _, err := post(t, s, "/v1/embeddings", "{}"); err != nil || res.StatusCode != 500 {
+	if res, _, err := post(t, s, "/v1/embeddings", "{}"); err != nil || res.status != 500 {
 		t.Errorf("path's own reply = %v, %v; want 500", res, err)
 	}
 	for _, part := range []string{`"first"`, `"saw ."`} {
@@ -337,7 +342,7 @@ func TestScripts(t *testing.T) {
 	}
 	for _, id := range []string{"rot-1", "rot-2"} {
 		res, _, err := post(t, s, chatPath, buffered)
-		if err != nil || res.Header.Get("X-Hermes-Session-Id") != id {
+		if err != nil || res.header.Get("X-Hermes-Session-Id") != id {
 			t.Errorf("session header = %v, %v; want %s", res, err, id)
 		}
 	}

@@ -6,6 +6,7 @@ type assembly struct {
 	id, model []byte // escaped
 	created   []byte // raw number
 	finish    []byte // escaped
+	choices   []bool // of a protocol with several answers, by index: this one has said why it stopped
 	usage     []byte // raw usage object: the last one, or the first where a protocol sends two
 	usageEnd  []byte // raw usage object of the end, where a protocol sends two
 	pieces    []piece

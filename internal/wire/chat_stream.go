@@ -43,6 +43,7 @@ func chatEvent(a *assembly, _, data []byte) EventClass {
 			failure = v
 		}
 	}
+	before := a.size
 	for choice := range elements(choices) {
 		class = max(class, chatChoice(a, choice))
 	}
@@ -50,7 +51,7 @@ func chatEvent(a *assembly, _, data []byte) EventClass {
 		return class
 	}
 	a.err = answerError(failure)
-	if choices == nil || class == Opening {
+	if a.size == before {
 		return Error
 	}
 	return class
@@ -69,6 +70,7 @@ func chatChoice(a *assembly, choice []byte) EventClass {
 			finish = inner(v)
 		}
 	}
+	a.choice(index, len(finish) > 0)
 	if present(index) && string(index) != "0" {
 		return Content
 	}
@@ -78,6 +80,24 @@ func chatChoice(a *assembly, choice []byte) EventClass {
 		return Content
 	}
 	return class
+}
+
+// maxChoices is how many the API allows to ask for.
+const maxChoices = 128
+
+// choice notes that a choice has come, and whether it says why it stopped. One without an index is the first.
+func (a *assembly) choice(rawIndex []byte, finished bool) {
+	index, err := strconv.Atoi(string(rawIndex))
+	if err != nil {
+		index = 0
+	}
+	if index < 0 || index >= maxChoices {
+		return
+	}
+	for len(a.choices) <= index {
+		a.choices = append(a.choices, false)
+	}
+	a.choices[index] = a.choices[index] || finished
 }
 
 func chatDelta(a *assembly, delta []byte) EventClass {

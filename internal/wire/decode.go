@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -20,13 +21,17 @@ type Limits struct {
 type Request struct {
 	Protocol  mooring.Protocol
 	Model     string // empty where it is missing or no text
-	Stream    bool
+	Stream    bool   // a stream is asked for
+	OddStream bool   // the member that asks for one is neither a boolean nor null: only the upstream knows what it makes of that
 	Messages  []Message
 	System    []byte  // raw value of a system prompt that stands beside the messages; nil where there is none
 	Fields    []Field // members that may name a session, in document order
 	MaxTokens int64   // 0 where unknown
 	Tools     int     // how many tools are offered
 }
+
+// MayStream says whether the client has to be given a stream where the upstream answers with one.
+func (r *Request) MayStream() bool { return r.Stream || r.OddStream }
 
 // Message is an entry of a request's conversation.
 type Message struct {
@@ -43,8 +48,12 @@ func Decode(p mooring.Protocol, body []byte, lim Limits) (*Request, error) {
 	if !ok {
 		return nil, unsupported(p)
 	}
+	if !utf8.Valid(body) {
+		return nil, mooring.Errorf(mooring.CodeInvalidJSON, "the body is not UTF-8")
+	}
 	r := reader{
-		dec: jsontext.NewDecoder(bytes.NewBuffer(body)), body: body, limit: lim.JSONDepth,
+		// Half a surrogate pair, escaped, is JSON by its grammar: JavaScript writes one for half an emoji.
+		dec: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true)), body: body, limit: lim.JSONDepth,
 		dialect: d, req: &Request{Protocol: p},
 	}
 	if err := r.document(); err != nil {
@@ -141,7 +150,13 @@ func (r *reader) member(name []byte) error {
 	case "model":
 		r.req.Model = string(plain(v))
 	case "stream":
-		r.req.Stream = kindOf(v) == 't'
+		switch kindOf(v) {
+		case 't':
+			r.req.Stream = true
+		case 'f', 'n':
+		default:
+			r.req.OddStream = true
+		}
 	case "max_tokens", "max_completion_tokens":
 		if n, err := strconv.ParseInt(string(v), 10, 64); err == nil && n > 0 {
 			r.req.MaxTokens = n

@@ -76,6 +76,7 @@ func TestDecodeTakes(t *testing.T) {
 	for name, body := range map[string]string{
 		"nesting up to the limit":              nested(20),
 		"brackets in a text":                   `{"messages":[{"role":"user","content":"` + strings.Repeat("[{", 90) + `"}]}`,
+		"half a surrogate pair, escaped":       `{"messages":[{"role":"user","content":"cut emoji \ud83d"}],"\udc00":"\uDC00\ud83d"}`,
 		"many flat objects":                    `{"messages":[{"role":"user","content":[` + strings.Repeat(`{"type":"text","text":"a"},`, 90) + `{}]}]}`,
 		"null content of an assistant":         `{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[]}]}`,
 		"an empty tool result":                 `{"messages":[{"role":"tool","tool_call_id":"c1","content":""}]}`,
@@ -143,6 +144,31 @@ func TestDecodeWrongTypesAreUnknown(t *testing.T) {
 	if got.Model != "" || got.Stream || got.MaxTokens != 0 {
 		t.Errorf("model %q, stream %v, max_tokens %d; want none", got.Model, got.Stream, got.MaxTokens)
 	}
+}
+
+func TestDecodeStream(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]struct{ stream, odd bool }{
+		"true": {true, false}, "false": {}, "null": {}, `"true"`: {false, true}, "1": {false, true}, "{}": {false, true},
+	} {
+		got, err := wire.Decode(mooring.Chat, []byte(`{"stream":`+value+`,"messages":[{"role":"user","content":"hi"}]}`), limits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Stream != want.stream || got.OddStream != want.odd || got.MayStream() != (want.stream || want.odd) {
+			t.Errorf("stream %s: Stream %v, OddStream %v, MayStream %v; want %v, %v", value, got.Stream, got.OddStream, got.MayStream(), want.stream, want.odd)
+		}
+	}
+}
+
+func TestHalfSurrogatesAreReplaced(t *testing.T) {
+	t.Parallel()
+	const half = `{"role":"user","content":[{"type":"text","text":"cut \ud83d"}]}`
+	parts, text := wire.Render(mooring.Chat, []byte(half))
+	if want := `[{"type":"text","text":"cut ` + "\ufffd" + `"}]`; text != "cut \ufffd" || string(parts) != want {
+		t.Errorf("Render = %s, %q; want %s", parts, text, want)
+	}
+	same(t, wire.NewDigester([]byte("k"), nil), half, `{"role":"user","content":"cut `+"\ufffd"+`"}`)
 }
 
 func TestUserText(t *testing.T) {

@@ -72,6 +72,9 @@ func FuzzSSE(f *testing.F) {
 		if !bytes.Equal(whole.Tail(), cut.Tail()) || !bytes.Equal(whole.Remainder(), cut.Remainder()) {
 			t.Errorf("tail %q and %q, remainder %q and %q", whole.Tail(), cut.Tail(), whole.Remainder(), cut.Remainder())
 		}
+		if whole.Complete() != cut.Complete() || whole.Terminal() != whole.Answer().Ended {
+			t.Errorf("complete %v and %v, ended %v", whole.Terminal(), cut.Terminal(), whole.Answer().Ended)
+		}
 		if m := whole.Answer().Message; m != nil && !json.Valid(m) {
 			t.Errorf("the message %q is no JSON", m)
 		}

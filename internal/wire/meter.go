@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"slices"
 
 	"mooring"
 )
@@ -14,7 +15,7 @@ const (
 	None    EventClass = iota // comments, pings, nothing
 	Opening                   // an event that opens the answer and holds none of it
 	Content                   // a piece of the answer, or an event of another kind
-	Error                     // an error in the place of an answer
+	Error                     // an error in the place of an answer; it is held back
 	End                       // the terminal event; it is held back
 )
 
@@ -27,12 +28,13 @@ type Pass struct {
 
 // MeterLimits bound, in bytes, what a Meter keeps; 0 is no bound.
 type MeterLimits struct {
-	MaxEvent  int // one event that is not whole yet, and what comes behind the terminal event
+	MaxEvent  int // one event that is not whole yet, and what is held back
 	MaxAnswer int // the answer that is put together
 }
 
-// Meter reads an event stream that passes through. It lets whole events pass unchanged, keeps the terminal event and all
-// behind it, and puts the answer together. What passed, then Tail, then Remainder is what came, byte for byte.
+// Meter reads an event stream that passes through. It lets whole events pass unchanged, keeps the first event at which a client
+// stops reading (the terminal one, or an error) and all behind it, and puts the answer together. What passed, then Tail, then
+// the event that is not whole yet is what came, byte for byte.
 type Meter struct {
 	protocol mooring.Protocol
 	dialect  dialect
@@ -41,8 +43,9 @@ type Meter struct {
 	carry    []byte // the unit that is not whole yet, and what passes of this call
 	spare    []byte // the other buffer, so that Held stays valid until the next call
 	joined   []byte // data of an event with several data lines
-	tail     []byte
-	terminal bool
+	tail     []byte // from the first event on that is held back
+	holding  bool   // such an event has come
+	terminal bool   // and it, or one behind it, was the terminal one
 	answer   assembly
 }
 
@@ -69,28 +72,29 @@ func (m *Meter) Feed(chunk []byte) (Pass, error) {
 		m.carry = append(m.carry, chunk...)
 		buf = m.carry
 	}
-	class, err := m.take(buf)
-	pass := m.pass(buf, class)
+	class, free, err := m.take(buf)
+	pass := m.pass(buf, free, class)
 	if m.terminal {
-		m.tail, m.carry = m.carry, nil
+		m.tail, m.carry = append(m.tail, m.carry...), nil
 	}
 	if err == nil {
-		err = m.bounded(len(m.carry), m.limits.MaxEvent, "an event")
+		err = m.bounded(len(m.tail)+len(m.carry), m.limits.MaxEvent, "an event")
 	}
 	return pass, err
 }
 
-// pass gives what is whole and keeps the rest. Where both lie in the carry, the rest moves to the other buffer.
-func (m *Meter) pass(buf []byte, class EventClass) Pass {
+// pass gives what is whole and free to go, and keeps the rest. Where both lie in the carry, the rest moves to the other buffer.
+func (m *Meter) pass(buf []byte, free int, class EventClass) Pass {
 	done := m.split.start
 	m.split.shift(done)
+	m.tail = append(m.tail, buf[free:done]...)
 	p := Pass{Event: class}
 	switch {
 	case len(m.carry) == 0:
-		p.Fresh = buf[:done]
+		p.Fresh = buf[:free]
 		m.carry = append(m.carry, buf[done:]...)
 	case done > 0:
-		p.Held = buf[:done]
+		p.Held = buf[:free]
 		if cap(m.spare) > keptCarry {
 			m.spare = nil
 		}
@@ -99,27 +103,25 @@ func (m *Meter) pass(buf []byte, class EventClass) Pass {
 	return p
 }
 
-// take reads all whole units, up to the terminal one.
-func (m *Meter) take(buf []byte) (EventClass, error) {
-	strongest := None
-	for {
+// take reads all whole units, up to the terminal one. What lies before the index free may go to the client.
+func (m *Meter) take(buf []byte) (strongest EventClass, free int, err error) {
+	for !m.terminal && err == nil {
 		unit, ok := m.split.next(buf)
 		if !ok {
-			return strongest, nil
+			break
 		}
 		class := m.event(unit)
 		if strongest <= Opening && class > strongest {
 			strongest = class
 		}
-		if class == End {
-			m.split.start -= len(unit)
-			m.terminal = true
-			return strongest, nil
+		m.terminal = class == End
+		m.holding = m.holding || m.terminal || m.Failed()
+		if !m.holding {
+			free = m.split.start
 		}
-		if err := m.bounded(m.answer.size, m.limits.MaxAnswer, "the answer"); err != nil {
-			return strongest, err
-		}
+		err = m.bounded(m.answer.size, m.limits.MaxAnswer, "the answer")
 	}
+	return strongest, free, err
 }
 
 // event reads one unit.
@@ -142,8 +144,23 @@ func (m *Meter) bounded(size, limit int, what string) error {
 	return nil
 }
 
-// Terminal says that the protocol's own end has come, if only its last line end is missing.
-func (m *Meter) Terminal() bool { return m.terminal || m.unended() }
+// Terminal says that the protocol's own end has come, whole.
+func (m *Meter) Terminal() bool { return m.terminal }
+
+// Ending says that nothing but the end is missing: the model has said why it stopped, an error has come, or the terminal event
+// is there but for its line ends.
+func (m *Meter) Ending() bool { return m.terminal || m.Finished() || m.Failed() || m.unended() }
+
+// Complete says what Terminal says once nothing more comes: a terminal event that lacks nothing but line ends gets them, since
+// no client sees an event without its blank line.
+func (m *Meter) Complete() bool {
+	if !m.terminal && m.unended() {
+		for n := 0; n < 2 && !m.terminal; n++ {
+			_, _ = m.Feed([]byte{'\n'}) // nothing passes: the event that it completes is held back
+		}
+	}
+	return m.terminal
+}
 
 // unended looks for a terminal event that lacks its blank line.
 func (m *Meter) unended() bool {
@@ -154,24 +171,16 @@ func (m *Meter) unended() bool {
 	return (string(data) == doneData || wellFormed(data)) && m.dialect.ends(name, data)
 }
 
-// Tail gives the terminal event and everything that came behind it, nil where it has not come.
-func (m *Meter) Tail() []byte {
-	if !m.terminal && m.unended() {
-		return m.carry
-	}
-	return m.tail
+// Tail gives the event that is held back and everything that came behind it; nil where none has come.
+func (m *Meter) Tail() []byte { return m.tail }
+
+// Finished says that the model has said why it stopped, in every choice that has come, though the terminal event may be missing.
+func (m *Meter) Finished() bool {
+	return len(m.answer.finish) > 0 && !slices.Contains(m.answer.choices, false)
 }
 
-// Remainder gives the bytes of an event that is not whole and was never passed; nil where they are the Tail.
-func (m *Meter) Remainder() []byte {
-	if len(m.carry) == 0 || m.Terminal() {
-		return nil
-	}
-	return m.carry
-}
-
-// Finished says that the model has said why it stopped, though the terminal event may be missing.
-func (m *Meter) Finished() bool { return len(m.answer.finish) > 0 }
+// Failed says that an error has come in the answer's place, or in the middle of it.
+func (m *Meter) Failed() bool { return m.answer.err != nil }
 
 // Terminator gives the event that ends a stream of the protocol.
 func (m *Meter) Terminator() []byte { return []byte(m.dialect.terminator) }

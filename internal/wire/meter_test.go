@@ -55,8 +55,8 @@ func TestMeterReadsOddFrames(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := meter(t, mooring.Chat, tt.stream)
-			if got := textOf(mooring.Chat, m); got != tt.text || !m.Terminal() || !m.Answer().Ended {
-				t.Errorf("text %q, terminal %v; want %q and true", got, m.Terminal(), tt.text)
+			if got := textOf(mooring.Chat, m); got != tt.text || !m.Ending() || !m.Complete() || !m.Answer().Ended {
+				t.Errorf("text %q, ending %v, terminal %v; want %q, true, true", got, m.Ending(), m.Terminal(), tt.text)
 			}
 		})
 	}
@@ -129,6 +129,112 @@ func TestMeterFinishedWithoutTerminator(t *testing.T) { // C044
 	}
 }
 
+func TestMeterCompletesATerminatorThatLacksItsBlankLine(t *testing.T) {
+	t.Parallel()
+	const stop = "event: message_stop\ndata: {\"type\":\"message_stop\"}"
+	for name, tt := range map[string]struct {
+		p         mooring.Protocol
+		end, tail string
+	}{
+		"no line end":            {mooring.Chat, "data: [DONE]", done},
+		"one line end":           {mooring.Chat, "data: [DONE]\n", done},
+		"one CRLF":               {mooring.Chat, "data: [DONE]\r\n", "data: [DONE]\r\n\n"},
+		"a CR that may be half":  {mooring.Chat, "data: [DONE]\r", "data: [DONE]\r\n\n"},
+		"a blank line of CR":     {mooring.Chat, "data: [DONE]\r\r", "data: [DONE]\r\r\n"},
+		"messages":               {mooring.Messages, stop, stop + "\n\n"},
+		"messages, one line end": {mooring.Messages, stop + "\n", stop + "\n\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := meter(t, tt.p, tt.end)
+			if m.Terminal() || !m.Ending() || m.Tail() != nil {
+				t.Errorf("before: Terminal %v, Ending %v, Tail %q; want false, true, none", m.Terminal(), m.Ending(), m.Tail())
+			}
+			if !m.Complete() || string(m.Tail()) != tt.tail {
+				t.Errorf("Complete: Terminal %v, Tail %q; want true, %q", m.Terminal(), m.Tail(), tt.tail)
+			}
+		})
+	}
+	t.Run("the blank line may come by itself", func(t *testing.T) {
+		t.Parallel()
+		m := meter(t, mooring.Chat, delta("hi")+"data: [DONE]\n")
+		if _, err := m.Feed([]byte("\n")); err != nil || !m.Terminal() || string(m.Tail()) != done {
+			t.Errorf("Feed: %v; Terminal %v, Tail %q; want true, [DONE]", err, m.Terminal(), m.Tail())
+		}
+	})
+	t.Run("another event is not completed", func(t *testing.T) {
+		t.Parallel()
+		m := meter(t, mooring.Chat, "data: {}\n")
+		if m.Complete() || m.Ending() || string(m.Remainder()) != "data: {}\n" {
+			t.Errorf("Terminal %v, Ending %v, Remainder %q; want an event that is not whole", m.Terminal(), m.Ending(), m.Remainder())
+		}
+	})
+}
+
+func TestMeterHoldsAnErrorBack(t *testing.T) {
+	t.Parallel()
+	const (
+		chatError     = `data: {"error":{"message":"no","type":"server_error","code":"x"}}` + "\n\n"
+		finishError   = `data: {"error":{"code":502},"choices":[{"index":0,"delta":{},"finish_reason":"error"}]}` + "\n\n"
+		messagesError = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n"
+		text          = "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"hi\"}}\n\n"
+	)
+	for name, tt := range map[string]struct {
+		p            mooring.Protocol
+		passes, held string
+		terminal     bool
+	}{
+		"chat":                            {mooring.Chat, delta("hi"), chatError, false},
+		"chat, with its terminator":       {mooring.Chat, delta("hi"), chatError + done, true},
+		"chat, with something between":    {mooring.Chat, delta("hi"), chatError + ": ping\n\n" + delta("more") + done, true},
+		"chat, in a chunk that finishes":  {mooring.Chat, delta("hi"), finishError + done, true},
+		"messages":                        {mooring.Messages, text, messagesError, false},
+		"messages, with a ping behind it": {mooring.Messages, text, messagesError + "event: ping\ndata: {}\n\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for size := 1; size <= len(tt.passes+tt.held); size++ {
+				m := wire.NewMeter(tt.p, wire.MeterLimits{})
+				feed(t, m, []byte(tt.passes+tt.held), size)
+				if string(m.Tail()) != tt.held || m.Terminal() != tt.terminal || !m.Ending() || !m.Failed() {
+					t.Fatalf("in pieces of %d: Tail %q, Terminal %v, Ending %v, Failed %v; want %q, %v, true, true",
+						size, m.Tail(), m.Terminal(), m.Ending(), m.Failed(), tt.held, tt.terminal)
+				}
+			}
+		})
+	}
+}
+
+func TestMeterFinishesWithEveryChoice(t *testing.T) {
+	t.Parallel()
+	say := func(index int) string {
+		return fmt.Sprintf(`data: {"choices":[{"index":%d,"delta":{"content":"a"},"finish_reason":null}]}`+"\n\n", index)
+	}
+	stop := func(index int) string {
+		return fmt.Sprintf(`data: {"choices":[{"index":%d,"delta":{},"finish_reason":"stop"}]}`+"\n\n", index)
+	}
+	for name, tt := range map[string]struct {
+		stream string
+		want   bool
+	}{
+		"one choice that goes on":           {say(0), false},
+		"one choice":                        {say(0) + stop(0), true},
+		"the second goes on":                {say(0) + say(1) + stop(0), false},
+		"the second begins later":           {say(0) + stop(0) + say(1), false},
+		"both":                              {say(0) + stop(0) + say(1) + stop(1), true},
+		"the second first":                  {say(1) + stop(1), false},
+		"text behind a finish":              {say(0) + stop(0) + say(0), true},
+		"a choice beyond what can be asked": {say(0) + stop(0) + say(1<<40), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := meter(t, mooring.Chat, tt.stream).Finished(); got != tt.want {
+				t.Errorf("Finished = %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestMeterLargeEvents(t *testing.T) { // C054
 	t.Parallel()
 	for _, size := range []int{70_000, 1_200_000, 12_000_000} {
@@ -153,6 +259,7 @@ func TestMeterLimits(t *testing.T) {
 		"an event that does not end":  {wire.MeterLimits{MaxEvent: 1000}, "data: " + strings.Repeat("A", 2000)},
 		"an answer that does not end": {wire.MeterLimits{MaxAnswer: 2000}, strings.Repeat(delta("abcdefgh"), 300)},
 		"bytes behind the terminator": {wire.MeterLimits{MaxEvent: 1000}, done + strings.Repeat(": x\n\n", 500)},
+		"bytes behind an error":       {wire.MeterLimits{MaxEvent: 1000}, `data: {"error":"no"}` + "\n\n" + strings.Repeat(": x\n\n", 500)},
 		"a flood of empty tool calls": {wire.MeterLimits{MaxAnswer: 2000}, strings.Repeat(`data: {"choices":[{"delta":{"tool_calls":[{"index":1,"id":"a"},{"index":1,"id":"b"}]}}]}`+"\n\n", 20)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -195,7 +302,9 @@ func TestMeterClasses(t *testing.T) {
 		"an event of another kind":         {mooring.Chat, "event: lamp.progress\ndata: {\"a\":1}\n\n", wire.Content},
 		"an error":                         {mooring.Chat, role + chatError + done, wire.Error},
 		"an error after text":              {mooring.Chat, delta("a") + chatError, wire.Content},
-		"a finish of error":                {mooring.Chat, `data: {"error":{"code":502},"choices":[]}` + "\n\n", wire.Error},
+		"a finish with its error":          {mooring.Chat, `data: {"id":"c","error":{"code":502},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}` + "\n\n", wire.Error},
+		"an error with text":               {mooring.Chat, `data: {"error":{"code":502},"choices":[{"index":0,"delta":{"content":"a"}}]}` + "\n\n", wire.Content},
+		"an error without choices":         {mooring.Chat, `data: {"error":{"code":502},"choices":[]}` + "\n\n", wire.Error},
 		"the end":                          {mooring.Chat, role + done, wire.End},
 		"a ping":                           {mooring.Messages, "event: ping\ndata: {\"type\":\"ping\"}\n\n", wire.None},
 		"a message's start":                {mooring.Messages, start + block, wire.Opening},

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"github.com/go-json-experiment/json/jsontext"
+
 	"mooring"
 )
 
@@ -14,8 +16,8 @@ type rendering struct {
 }
 
 // Render reads a stored message: its content as a list of parts, and the text that a person reads in it. Images and files
-// are lines of their own there, thinking and tool calls are left out. NUL becomes U+2400, its visible sign: stores and search
-// take no NUL, and the parts keep it escaped.
+// are lines of their own there, thinking and tool calls are left out. Half a surrogate pair becomes U+FFFD. NUL becomes U+2400,
+// its visible sign: stores and search take no NUL, and the parts keep it escaped.
 func Render(p mooring.Protocol, content []byte) (parts []byte, text string) {
 	d, ok := dialectOf(p)
 	if !ok || !wellFormed(content) {
@@ -24,7 +26,17 @@ func Render(p mooring.Protocol, content []byte) (parts []byte, text string) {
 	r := rendering{parts: []byte{'['}}
 	r.content(member(content, "content"))
 	d.render(&r, content)
-	return append(r.parts, ']'), readable(r.text)
+	return repaired(append(r.parts, ']')), readable(r.text)
+}
+
+// repaired gives JSON whose texts are texts: half surrogates become U+FFFD.
+func repaired(parts []byte) []byte {
+	if jsontext.Value(parts).IsValid(jsontext.AllowDuplicateNames(true)) {
+		return parts
+	}
+	out, err := jsontext.AppendFormat(nil, parts, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	_ = err // what cannot be repaired stays as it came
+	return out
 }
 
 func (r *rendering) content(content []byte) {

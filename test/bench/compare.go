@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // testCase is one way to load all targets.
@@ -38,7 +38,7 @@ func cases() []testCase {
 }
 
 // compare runs every case in every round over direct, floor and mooring, one after the other.
-func compare(ctx context.Context, r *rig, o options, table io.Writer) error {
+func compare(ctx context.Context, r *rig, o options, table *strings.Builder) error {
 	var chosen []testCase
 	for _, c := range cases() {
 		if wanted(o, c.name) {
@@ -96,7 +96,7 @@ func measure(ctx context.Context, r *rig, targets [3]string, args []string) (row
 	return row, nil
 }
 
-func (c testCase) report(table io.Writer, rows [][3]result) {
+func (c testCase) report(table *strings.Builder, rows [][3]result) {
 	for _, figure := range c.ratios {
 		var values []float64
 		for _, row := range rows {

@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
 )
 
 // truncation counts the streams that lose their end when the upstream answers before it has read the request.
-func truncation(ctx context.Context, r *rig, o options, table io.Writer) error {
+func truncation(ctx context.Context, r *rig, o options, table *strings.Builder) error {
 	if !wanted(o, "truncation") {
 		return nil
 	}
@@ -37,7 +36,7 @@ func truncation(ctx context.Context, r *rig, o options, table io.Writer) error {
 }
 
 // memory says what 10,000 sessions leave in the process.
-func memory(ctx context.Context, r *rig, o options, table io.Writer) error {
+func memory(ctx context.Context, r *rig, o options, table *strings.Builder) error {
 	if !wanted(o, "memory") {
 		return nil
 	}
@@ -51,7 +50,7 @@ func memory(ctx context.Context, r *rig, o options, table io.Writer) error {
 	}
 	defer r.stop(mooring)
 	fmt.Fprint(table, "\n## Memory\n\n| after | VmRSS | VmHWM |\n|---|---|---|\n")
-	if err := mooring.memory(table, "the start"); err != nil {
+	if err = mooring.memory(table, "the start"); err != nil {
 		return err
 	}
 	res, err := r.load(ctx, mooring.url, "-warm", "0s", "-d", "10m", "-c", "32", "-n", "313", "-turns", "1", "-size", "2048")
@@ -61,7 +60,7 @@ func memory(ctx context.Context, r *rig, o options, table io.Writer) error {
 	return mooring.memory(table, fmt.Sprintf("%d sessions of 2 KB at c=32, %d failed", res.OK, res.Failed))
 }
 
-func (p *process) memory(table io.Writer, after string) error {
+func (p *process) memory(table *strings.Builder, after string) error {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		return fmt.Errorf("read memory of the process: %w", err)

@@ -63,7 +63,7 @@ func run(ctx context.Context, o options) error {
 	}
 	defer r.close()
 	var table strings.Builder
-	for _, part := range []func(context.Context, *rig, options, io.Writer) error{compare, truncation, memory} {
+	for _, part := range []func(context.Context, *rig, options, *strings.Builder) error{compare, truncation, memory} {
 		if err := part(ctx, r, o, &table); err != nil {
 			return err
 		}

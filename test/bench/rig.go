@@ -89,7 +89,7 @@ func (r *rig) start(ctx context.Context, name string, args ...string) (*process,
 	if err != nil {
 		return nil, fmt.Errorf("make log of %s: %w", name, err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }() // the process has its own
 	cmd.Stderr = log
 	stdout, err := cmd.StdoutPipe()
 	if err == nil {

@@ -27,21 +27,19 @@ func dialect(conns int) sqlstore.Dialect {
 
 // explain keeps out of an error what the client may have sent. The server's messages quote values for errors of data (classes
 // 22, 23, 42), pgx's own for what it cannot encode; those of a database that is down do not.
-func explain(err error) (error, sqlstore.Trouble) {
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) {
+func explain(err error) (sqlstore.Trouble, error) {
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return explainCode(refused)
 	}
-	var unreached *pgconn.ConnectError
-	if errors.As(err, &unreached) {
-		return errors.New(unreached.Error()), sqlstore.Down
+	if unreached, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return sqlstore.Down, errors.New(unreached.Error())
 	}
 	var network net.Error
 	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, net.ErrClosed) || pgconn.SafeToRetry(err) {
-		return fmt.Errorf("connection lost (%T)", err), sqlstore.Down
+		return sqlstore.Down, fmt.Errorf("connection lost (%T)", err)
 	}
-	return fmt.Errorf("unexpected %T", err), sqlstore.Broken
+	return sqlstore.Broken, fmt.Errorf("unexpected %T", err)
 }
 
 const (
@@ -52,17 +50,17 @@ const (
 	codeInsufficient = "42501" // rights taken away, as of a demoted role
 )
 
-func explainCode(e *pgconn.PgError) (error, sqlstore.Trouble) {
+func explainCode(e *pgconn.PgError) (sqlstore.Trouble, error) {
 	switch e.Code {
 	case codeSerialize, codeDeadlock:
-		return fmt.Errorf("SQLSTATE %s: %s", e.Code, e.Message), sqlstore.Collided
+		return sqlstore.Collided, fmt.Errorf("SQLSTATE %s: %s", e.Code, e.Message)
 	case codeReadOnly, codeLockTimeout, codeInsufficient:
-		return fmt.Errorf("SQLSTATE %s: %s", e.Code, e.Message), sqlstore.Down
+		return sqlstore.Down, fmt.Errorf("SQLSTATE %s: %s", e.Code, e.Message)
 	}
 	for _, class := range []string{"08", "25", "28", "3D", "53", "57", "58", "XX"} {
 		if strings.HasPrefix(e.Code, class) {
-			return fmt.Errorf("SQLSTATE %s: %s", e.Code, e.Message), sqlstore.Down
+			return sqlstore.Down, fmt.Errorf("SQLSTATE %s: %s", e.Code, e.Message)
 		}
 	}
-	return fmt.Errorf("SQLSTATE %s on %s %s", e.Code, e.TableName, e.ConstraintName), sqlstore.Broken
+	return sqlstore.Broken, fmt.Errorf("SQLSTATE %s on %s %s", e.Code, e.TableName, e.ConstraintName)
 }

@@ -51,7 +51,7 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 	}
 	write, read := pool(*config, 2), pool(*config, o.Conns)
 	if err := migrate.Postgres(ctx, write); err != nil {
-		cause, _ := explain(err)
+		_, cause := explain(err)
 		return nil, errors.Join(sqlstore.Unavailable(fmt.Errorf("prepare the database: %w", cause)), write.Close(), read.Close())
 	}
 	return sqlstore.New(sqlstore.Options{Write: write, Read: read, Dialect: dialect(o.Conns), BlobKey: o.BlobKey}), nil

@@ -59,6 +59,7 @@ func with(dsn, name string) string {
 	return address[:slash+1] + name + "?" + params
 }
 
+//nolint:ireturn // the contract is an interface
 func open(t *testing.T, dsn string) storetest.Store {
 	t.Helper()
 	store, err := postgres.Open(t.Context(), postgres.Options{DSN: dsn, Conns: 4, BlobKey: []byte("key")})

@@ -30,7 +30,7 @@ func (s *Store) Apply(ctx context.Context, batch []mooring.Change) error {
 			s.writer.keepLogSmall(ctx)
 			return nil
 		}
-		if _, trouble := s.dialect.Explain(err); trouble != Collided {
+		if trouble, _ := s.dialect.Explain(err); trouble != Collided {
 			break
 		}
 		s.writer.drop()
@@ -38,11 +38,37 @@ func (s *Store) Apply(ctx context.Context, batch []mooring.Change) error {
 	return s.writeFailed(err, fmt.Sprintf("commit %d changes", len(batch)))
 }
 
+const setApplied = `UPDATE applied SET seq = $1`
+
+const getApplied = `SELECT seq FROM applied`
+
+// Applied gives the number that the last Applied change noted; 0 where there was none.
+func (s *Store) Applied(ctx context.Context) (uint64, error) {
+	var seq int64
+	_, err := s.first(ctx, func(row scanner) error { return row.Scan(&seq) }, getApplied)
+	return uint64(seq), s.dialect.failed(err, "read the journal's place") //nolint:gosec // written by Applied alone
+}
+
 func (w *writer) all(ctx context.Context, batch []mooring.Change) error {
 	if err := w.lock(ctx, batch); err != nil {
 		return err
 	}
+	whole := wholes(batch)
+	ended := map[mooring.Change]bool{}
 	for _, change := range batch {
+		if ended[change] {
+			continue
+		}
+		if b, ok := change.(*mooring.Begin); ok && whole[b] != nil {
+			done, err := w.whole(ctx, b, whole[b])
+			if err != nil {
+				return err
+			}
+			if done {
+				ended[whole[b]] = true
+				continue
+			}
+		}
 		if err := w.one(ctx, change); err != nil {
 			return err
 		}
@@ -66,6 +92,10 @@ func (w *writer) one(ctx context.Context, change mooring.Change) error {
 		return w.prune(ctx, c)
 	case *mooring.PinsUsed:
 		return w.pinsUsed(ctx, c)
+	case *mooring.Applied:
+		c.Err = nil
+		_, err := w.exec(ctx, setApplied, int64(c.Seq)) //nolint:gosec // a journal ends long before that
+		return err
 	}
 	panic(fmt.Sprintf("store: unknown change %T", change))
 }

@@ -25,7 +25,7 @@ func (w *writer) begin(ctx context.Context, c *mooring.Begin) error {
 			return err
 		}
 	}
-	if err := w.addMessages(ctx, c.Session, c.Messages, c.Chain); err != nil {
+	if err := w.addMessages(ctx, c.Session, c.Messages); err != nil {
 		return err
 	}
 	if err := w.claim(ctx, c); err != nil {
@@ -91,7 +91,7 @@ func (w *writer) insertSession(ctx context.Context, c *mooring.Begin) (bool, err
 			parent = "" // deleted meanwhile, which detaches its children
 		}
 	}
-	models, err := document(s.Models, len(s.Models) == 0)
+	models, err := list(s.Models)
 	if err != nil {
 		return false, err
 	}
@@ -132,8 +132,9 @@ func stepOf(c *mooring.Begin) step {
 }
 
 // A side turn moves the state of a session only while that has nothing else.
+// The time of the last activity is the end's to move: it is indexed, and moving it twice would cost as much as the turn.
 const continueSession = `UPDATE session SET
-	updated_at = $3,
+	updated_at = CASE WHEN turns = 0 THEN $3 ELSE updated_at END,
 	state = CASE WHEN $4 AND NOT side_only THEN state ELSE $5 END,
 	side_only = side_only AND $4,
 	turns = turns + CASE WHEN EXISTS (SELECT 1 FROM turn WHERE turn.tenant = $1 AND turn.id = $6) THEN 0 ELSE $7 END,
@@ -148,7 +149,7 @@ const continueSession = `UPDATE session SET
 
 func (w *writer) continueSession(ctx context.Context, c *mooring.Begin) error {
 	s, step := c.Session, stepOf(c)
-	models, err := document(s.Models, len(s.Models) == 0)
+	models, err := list(s.Models)
 	if err != nil {
 		return err
 	}
@@ -175,15 +176,15 @@ const insertTurn = `INSERT INTO turn (tenant, id, session, kind, protocol, model
 	WHERE turn.session = excluded.session`
 
 func (w *writer) insertTurn(ctx context.Context, s mooring.Session, t mooring.Turn) error {
-	evidence, err := document(t.Evidence, len(t.Evidence) == 0)
+	evidence, err := list(t.Evidence)
 	if err != nil {
 		return err
 	}
-	view, err := document(t.View, t.View == nil)
+	view, err := object(t.View)
 	if err != nil {
 		return err
 	}
-	attempts, err := document(t.Attempts, len(t.Attempts) == 0)
+	attempts, err := list(t.Attempts)
 	if err != nil {
 		return err
 	}

@@ -47,10 +47,9 @@ func (s *Store) Branch(ctx context.Context, tenant mooring.Tenant, session moori
 	}
 	var list []mooring.Message
 	err = s.each(ctx, func(row scanner) error {
-		var m mooring.Message
-		err := row.Scan(append(messageFields(&m), &m.Content)...)
-		list = append(list, m)
-		return err
+		list = append(list, mooring.Message{})
+		m := &list[len(list)-1]
+		return row.Scan(append(messageFields(m), &m.Content)...)
 	}, branch, raw(tenant), start, session, limit+1)
 	if err != nil {
 		return nil, false, s.dialect.failed(err, fmt.Sprintf("read a branch of session %s", session.Short()))
@@ -74,7 +73,7 @@ func (s *Store) branchStart(ctx context.Context, tenant mooring.Tenant, session 
 		return "", sessionNotFound()
 	}
 	if p.Before != "" {
-		_, err := s.first(ctx, func(row scanner) error { return row.Scan(&parent) }, parentOf, raw(tenant), p.Before, session)
+		_, err = s.first(ctx, func(row scanner) error { return row.Scan(&parent) }, parentOf, raw(tenant), p.Before, session)
 		return parent, err
 	}
 	if p.Tip != "" {

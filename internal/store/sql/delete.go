@@ -44,14 +44,19 @@ const releaseBlobs = `UPDATE blob SET refs = blob.refs - gone.n FROM (
 const deleteBlobs = `DELETE FROM blob WHERE tenant = $1 AND refs <= 0 AND digest IN
 	(SELECT blob FROM message WHERE tenant = $1 AND session = $2 AND blob IS NOT NULL)`
 
+const unindex = `DELETE FROM chain WHERE tenant = $1 AND session = $2 AND (digest, kind, message) IN (
+	SELECT seen, 0, id FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL
+	UNION ALL
+	SELECT digest, 1, id FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL)`
+
 // removeRows takes away all that a session had.
 func (w *writer) removeRows(ctx context.Context, tenant []byte, session mooring.SessionID) error {
 	for _, query := range []string{
+		unindex,
 		releaseBlobs,
 		deleteBlobs,
 		`DELETE FROM message WHERE tenant = $1 AND session = $2`,
 		`DELETE FROM turn WHERE tenant = $1 AND session = $2`,
-		`DELETE FROM chain WHERE tenant = $1 AND session = $2`,
 		`DELETE FROM alias WHERE tenant = $1 AND session = $2`,
 		`DELETE FROM pin WHERE tenant = $1 AND session = $2`,
 		forgetRemotes,

@@ -28,7 +28,7 @@ type Dialect struct {
 	Full func() bool
 
 	// Explain gives an error without any bound value in it and says what it means.
-	Explain func(err error) (error, Trouble)
+	Explain func(err error) (Trouble, error)
 }
 
 // Wipe says how thorough a checkpoint is.
@@ -80,7 +80,7 @@ func (d Dialect) failed(err error, tried string) error {
 	case errors.Is(err, sql.ErrConnDone):
 		return Unavailable(fmt.Errorf("%s: %w", tried, sql.ErrConnDone))
 	}
-	cause, trouble := d.Explain(err)
+	trouble, cause := d.Explain(err)
 	cause = fmt.Errorf("%s: %w", tried, cause)
 	if trouble == Broken {
 		return &mooring.Error{Code: mooring.CodeInternal, Err: cause}

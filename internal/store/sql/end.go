@@ -33,10 +33,7 @@ const endTurn = `UPDATE turn SET state = $3, upstream = $4, account = $5, pin = 
 func (w *writer) end(ctx context.Context, c *mooring.End) error {
 	c.Err = nil
 	t, u := c.Turn, c.Turn.Usage
-	answer := t.Answer
-	if c.Answer != nil {
-		answer = c.Answer.ID
-	}
+	answer := answerOf(c)
 	n, err := w.exec(ctx, endSession, raw(t.Tenant), t.ID, micros(t.EndedAt), t.State, text(t.Upstream), answer, tokens(u.Input),
 		tokens(u.Output), tokens(u.CacheRead), tokens(u.CacheWrite5m), tokens(u.CacheWrite1h), dollars(t.CostUSD), unpriced(t))
 	if err != nil {
@@ -46,7 +43,7 @@ func (w *writer) end(ctx context.Context, c *mooring.End) error {
 		c.Err = gone()
 		return nil
 	}
-	attempts, err := document(t.Attempts, len(t.Attempts) == 0)
+	attempts, err := list(t.Attempts)
 	if err != nil {
 		return err
 	}
@@ -66,7 +63,7 @@ func (w *writer) answer(ctx context.Context, c *mooring.End) error {
 	if c.Answer != nil {
 		messages = []mooring.Message{*c.Answer}
 	}
-	if err := w.addMessages(ctx, owner, messages, c.Chain); err != nil {
+	if err := w.addMessages(ctx, owner, messages); err != nil {
 		return err
 	}
 	if c.DropClaim {
@@ -74,7 +71,9 @@ func (w *writer) answer(ctx context.Context, c *mooring.End) error {
 			return err
 		}
 	}
-	return w.pinTo(ctx, c.Bind, c.Remote)
+	var err error
+	c.Taken, err = w.pinTo(ctx, c.Bind, c.Remote)
+	return err
 }
 
 // unpriced is 1 for a turn that used something nobody knows the price of. One that failed before it used anything costs

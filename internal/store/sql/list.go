@@ -39,7 +39,7 @@ func (s *Store) list(ctx context.Context, tenant mooring.Tenant, f mooring.Sessi
 	}
 	args = append(args, limit+1)
 	query := fmt.Sprintf(`SELECT %s FROM session WHERE %s ORDER BY updated_at DESC, id DESC LIMIT $%d`, sessionColumns, where, len(args))
-	list, err := s.sessions(ctx, query, args...)
+	list, err := s.readSessions(ctx, query, args...)
 	if err != nil {
 		return page, err
 	}

@@ -73,10 +73,10 @@ func (s *Store) Pins(ctx context.Context, tenant mooring.Tenant, session mooring
 	return pins, s.dialect.failed(err, fmt.Sprintf("read pins of session %s", session.Short()))
 }
 
-// Remote gives the id under which an upstream knows a session, empty where it knows none.
-func (s *Store) Remote(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, upstream mooring.UpstreamName) (string, error) {
+// Remote gives the id under which a server knows a session, empty where it knows none.
+func (s *Store) Remote(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, server string) (string, error) {
 	var id []byte
-	_, err := s.first(ctx, func(row scanner) error { return row.Scan(&id) }, currentRemote, raw(tenant), session, text(upstream))
+	_, err := s.first(ctx, func(row scanner) error { return row.Scan(&id) }, currentRemote, raw(tenant), session, text(server))
 	return string(id), s.dialect.failed(err, fmt.Sprintf("read remote session of %s", session.Short()))
 }
 

@@ -13,35 +13,47 @@ import (
 const inlineMax = 2 << 10
 
 const insertMessage = `INSERT INTO message (tenant, id, session, parent, turn, role, state, protocol, content, blob, digest,
-	created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING`
+	seen, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`
 
 const holdBlob = `INSERT INTO blob (tenant, digest, content, refs) VALUES ($1, $2, $3, 1)
 	ON CONFLICT (tenant, digest) DO UPDATE SET refs = blob.refs + 1`
 
 const insertChain = `INSERT INTO chain (tenant, digest, kind, message, session) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`
 
-func (w *writer) addMessages(ctx context.Context, s mooring.Session, list []mooring.Message, chain []mooring.ChainEntry) error {
-	for _, m := range list {
-		if err := w.addMessage(ctx, s, m); err != nil {
-			return err
-		}
-	}
-	for _, e := range chain {
-		if _, err := w.exec(ctx, insertChain, raw(s.Tenant), e.Digest, int64(e.Kind), e.Message, s.ID); err != nil {
+func (w *writer) addMessages(ctx context.Context, s mooring.Session, list []mooring.Message) error {
+	for i := range list {
+		if err := w.addMessage(ctx, s, &list[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *writer) addMessage(ctx context.Context, s mooring.Session, m mooring.Message) error {
-	inline, blob := append([]byte{}, m.Content...), []byte(nil)
+// index lets an answer be found by its digests. Each row costs a page somewhere in the index, so nothing else is in it.
+func (w *writer) index(ctx context.Context, s mooring.Session, m *mooring.Message) error {
+	if m.Seen == nil {
+		return nil
+	}
+	if _, err := w.exec(ctx, insertChain, raw(s.Tenant), m.Seen, int64(mooring.ByChain), m.ID, s.ID); err != nil {
+		return err
+	}
+	_, err := w.exec(ctx, insertChain, raw(s.Tenant), m.Digest, int64(mooring.BySelf), m.ID, s.ID)
+	return err
+}
+
+func (w *writer) addMessage(ctx context.Context, s mooring.Session, m *mooring.Message) error {
+	var inline, blob []byte
 	if len(m.Content) > inlineMax {
-		inline, blob = nil, w.blobDigest(s.Tenant, m.Content)
+		blob = w.blobDigest(s.Tenant, m.Content)
+	} else {
+		inline = append([]byte{}, m.Content...) // none is not NULL
 	}
 	added, err := w.exec(ctx, insertMessage, raw(s.Tenant), m.ID, s.ID, m.Parent, m.Turn, text(m.Role), m.State, m.Protocol,
-		inline, blob, m.Digest, micros(m.CreatedAt))
-	if err != nil || added == 0 || blob == nil {
+		inline, blob, m.Digest, m.Seen, micros(m.CreatedAt))
+	if err != nil || added == 0 {
+		return err
+	}
+	if err := w.index(ctx, s, m); err != nil || blob == nil {
 		return err
 	}
 	_, err = w.exec(ctx, holdBlob, raw(s.Tenant), blob, m.Content)

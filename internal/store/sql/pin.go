@@ -8,11 +8,13 @@ import (
 )
 
 const insertClaim = `INSERT INTO pin (tenant, session, candidates, upstream, account, bound, turn, used_at)
-	VALUES ($1, $2, $3, $4, $5, FALSE, $6, $7) ON CONFLICT DO NOTHING`
+	VALUES ($1, $2, $3, $4, $5, FALSE, $6, $7)
+	ON CONFLICT (tenant, session, candidates) DO UPDATE SET upstream = excluded.upstream, account = excluded.account, bound = FALSE,
+	turn = excluded.turn, used_at = excluded.used_at WHERE pin.used_at < $8`
 
 const pinHolder = `SELECT upstream, account, bound, turn, used_at FROM pin WHERE tenant = $1 AND session = $2 AND candidates = $3`
 
-// claim makes the claim where nobody has the pin, and gives the row that holds.
+// claim makes the claim where nobody has the pin, or has not used it for long, and gives the row that holds.
 func (w *writer) claim(ctx context.Context, c *mooring.Begin) error {
 	if c.Claim == nil {
 		return nil
@@ -21,7 +23,7 @@ func (w *writer) claim(ctx context.Context, c *mooring.Begin) error {
 	p.Tenant, p.Session = c.Session.Tenant, c.Session.ID
 	for range tries {
 		added, err := w.exec(ctx, insertClaim, raw(p.Tenant), p.Session, text(p.Set), text(p.Upstream), text(p.Account), p.Turn,
-			micros(p.UsedAt))
+			micros(p.UsedAt), micros(c.Stale))
 		if err != nil {
 			return err
 		}
@@ -62,23 +64,25 @@ func (w *writer) bind(ctx context.Context, c *mooring.Bind) error {
 		c.Err = gone()
 		return nil
 	}
-	return w.pinTo(ctx, &c.Pin, c.Remote)
+	c.Taken, err = w.pinTo(ctx, &c.Pin, c.Remote)
+	return err
 }
 
-// pinTo binds a pin and takes over the remote id that the upstream told; either may be nil.
-func (w *writer) pinTo(ctx context.Context, p *mooring.Pin, remote *mooring.RemoteSession) error {
+// pinTo binds a pin and takes over the remote id that the upstream told; either may be nil. It says whether another session
+// has that id.
+func (w *writer) pinTo(ctx context.Context, p *mooring.Pin, remote *mooring.RemoteSession) (taken bool, err error) {
 	if p != nil {
 		_, err := w.exec(ctx, bindPin, raw(p.Tenant), p.Session, text(p.Set), text(p.Upstream), text(p.Account), p.Turn,
 			micros(p.UsedAt))
 		if err != nil {
-			return err
+			return false, err
 		}
 	}
 	if remote == nil {
-		return nil
+		return false, nil
 	}
-	_, err := w.holdRemote(ctx, *remote)
-	return err
+	ours, err := w.holdRemote(ctx, *remote)
+	return !ours, err
 }
 
 const dropClaim = `DELETE FROM pin WHERE tenant = $1 AND session = $2 AND turn = $3 AND NOT bound`

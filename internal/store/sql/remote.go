@@ -6,7 +6,7 @@ import (
 	"mooring"
 )
 
-const currentRemote = `SELECT remote_id FROM remote WHERE tenant = $1 AND session = $2 AND upstream = $3 AND current AND session <> ''`
+const currentRemote = `SELECT remote_id FROM remote WHERE tenant = $1 AND session = $2 AND server = $3 AND current AND session <> ''`
 
 // takeRemote gives the id under which an upstream knows the session: the one it has, the wanted one, or the minted one where
 // another session has, or had, the wanted one. It stays empty where none of them could be had.
@@ -17,7 +17,7 @@ func (w *writer) takeRemote(ctx context.Context, c *mooring.Begin) error {
 	want := *c.Remote
 	want.Tenant, want.Session = c.Session.Tenant, c.Session.ID
 	var held []byte
-	found, err := w.first(ctx, []any{&held}, currentRemote, raw(want.Tenant), want.Session, text(want.Upstream))
+	found, err := w.first(ctx, []any{&held}, currentRemote, raw(want.Tenant), want.Session, text(want.Server))
 	if err != nil {
 		return err
 	}
@@ -42,21 +42,21 @@ func (w *writer) takeRemote(ctx context.Context, c *mooring.Begin) error {
 	return nil
 }
 
-const holdRemote = `INSERT INTO remote (upstream, remote_id, tenant, session, current) VALUES ($1, $2, $3, $4, TRUE)
-	ON CONFLICT (upstream, remote_id) DO UPDATE SET current = TRUE
+const holdRemote = `INSERT INTO remote (server, remote_id, tenant, session, current) VALUES ($1, $2, $3, $4, TRUE)
+	ON CONFLICT (server, remote_id) DO UPDATE SET current = TRUE
 	WHERE remote.tenant = excluded.tenant AND remote.session = excluded.session`
 
 const retireRemotes = `UPDATE remote SET current = FALSE
-	WHERE tenant = $1 AND session = $2 AND upstream = $3 AND remote_id <> $4 AND current AND session <> ''`
+	WHERE tenant = $1 AND session = $2 AND server = $3 AND remote_id <> $4 AND current AND session <> ''`
 
 // holdRemote makes an id the session's current one and keeps its older ones taken. False: another session has the id, which
 // changes nothing.
 func (w *writer) holdRemote(ctx context.Context, r mooring.RemoteSession) (bool, error) {
-	n, err := w.exec(ctx, holdRemote, text(r.Upstream), bytes(r.ID), raw(r.Tenant), r.Session)
+	n, err := w.exec(ctx, holdRemote, text(r.Server), bytes(r.ID), raw(r.Tenant), r.Session)
 	if err != nil || n == 0 {
 		return false, err
 	}
-	_, err = w.exec(ctx, retireRemotes, raw(r.Tenant), r.Session, text(r.Upstream), bytes(r.ID))
+	_, err = w.exec(ctx, retireRemotes, raw(r.Tenant), r.Session, text(r.Server), bytes(r.ID))
 	return true, err
 }
 

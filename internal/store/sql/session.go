@@ -33,7 +33,7 @@ const sessionByID = `SELECT ` + sessionColumns + ` FROM session WHERE tenant = $
 
 // Session gives one session of a tenant, or an error with CodeSessionNotFound.
 func (s *Store) Session(ctx context.Context, tenant mooring.Tenant, id mooring.SessionID) (mooring.Session, error) {
-	list, err := s.sessions(ctx, sessionByID, raw(tenant), id)
+	list, err := s.readSessions(ctx, sessionByID, raw(tenant), id)
 	if err != nil {
 		return mooring.Session{}, s.dialect.failed(err, fmt.Sprintf("read session %s", id.Short()))
 	}
@@ -47,11 +47,11 @@ const sessionsByKey = `SELECT ` + sessionColumns + ` FROM session WHERE tenant =
 
 // SessionsByKey gives the sessions that a client named by these very bytes, the newest activity first.
 func (s *Store) SessionsByKey(ctx context.Context, tenant mooring.Tenant, key string) ([]mooring.Session, error) {
-	list, err := s.sessions(ctx, sessionsByKey, raw(tenant), bytes(key))
+	list, err := s.readSessions(ctx, sessionsByKey, raw(tenant), bytes(key))
 	return list, s.dialect.failed(err, "read sessions by key")
 }
 
-func (s *Store) sessions(ctx context.Context, query string, args ...any) ([]mooring.Session, error) {
+func (s *Store) readSessions(ctx context.Context, query string, args ...any) ([]mooring.Session, error) {
 	var list []mooring.Session
 	err := s.each(ctx, func(row scanner) error {
 		one, err := scanSession(row)

@@ -28,6 +28,7 @@ type Store struct {
 	read    *sql.DB
 	write   *sql.DB
 	turn    chan struct{} // holds one token: the right to use the writer
+	closed  chan struct{} // closed by the first Close
 	writer  *writer
 
 	mu    sync.Mutex // guards reads
@@ -41,6 +42,7 @@ func New(o Options) *Store {
 		read:    o.Read,
 		write:   o.Write,
 		turn:    make(chan struct{}, 1),
+		closed:  make(chan struct{}),
 		writer:  &writer{db: o.Write, dialect: o.Dialect, blobKey: o.BlobKey},
 		reads:   map[string]*sql.Stmt{},
 	}
@@ -75,9 +77,17 @@ func (s *Store) Idle(ctx context.Context) error {
 	return nil
 }
 
-// Close does the last upkeep and closes the databases. Calls after it fail.
+// Local says that the database is a file of this process, which no network can take away.
+func (s *Store) Local() bool { return s.dialect.Alone }
+
+// Close does the last upkeep and closes the databases. Calls after it fail; another Close does nothing.
 func (s *Store) Close() error {
-	<-s.turn // kept: nobody writes any more
+	select {
+	case <-s.closed:
+		return nil
+	case <-s.turn: // kept: nobody writes any more
+	}
+	close(s.closed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, stmt := range s.reads {
@@ -95,6 +105,8 @@ func (s *Store) acquire(ctx context.Context) error {
 	select {
 	case <-s.turn:
 		return nil
+	case <-s.closed:
+		return s.dialect.failed(sql.ErrConnDone, "use the session store")
 	case <-ctx.Done():
 		return s.dialect.failed(ctx.Err(), "wait for the session store")
 	}
@@ -132,7 +144,7 @@ func (s *Store) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if first := s.reads[query]; first != nil || s.reads == nil {
-		_ = stmt.Close() // another caller was faster, or Close was
+		_ = stmt.Close() //nolint:sqlclosecheck // another caller was faster, or Close was; the other one is kept
 		return first, nil
 	}
 	s.reads[query] = stmt
@@ -144,7 +156,7 @@ type scanner interface{ Scan(dest ...any) error }
 
 // each runs a read and hands every row to scan.
 func (s *Store) each(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
-	stmt, err := s.prepared(ctx, query)
+	stmt, err := s.prepared(ctx, query) //nolint:sqlclosecheck // kept for the next time
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func scanTurn(row scanner) (mooring.Turn, error) {
 	return t, parse(attempts, &t.Attempts)
 }
 
-func (s *Store) turns(ctx context.Context, query string, args ...any) ([]mooring.Turn, error) {
+func (s *Store) readTurns(ctx context.Context, query string, args ...any) ([]mooring.Turn, error) {
 	var list []mooring.Turn
 	err := s.each(ctx, func(row scanner) error {
 		t, err := scanTurn(row)
@@ -54,7 +54,7 @@ func (s *Store) Turns(ctx context.Context, tenant mooring.Tenant, session moorin
 	if limit <= 0 {
 		limit = 1 << 30 // more than a session can have
 	}
-	list, err := s.turns(ctx, turnsOfSession, raw(tenant), session, limit)
+	list, err := s.readTurns(ctx, turnsOfSession, raw(tenant), session, limit)
 	slices.Reverse(list)
 	return list, s.dialect.failed(err, fmt.Sprintf("read turns of session %s", session.Short()))
 }
@@ -63,7 +63,7 @@ const turnByID = `SELECT ` + turnColumns + ` FROM turn WHERE tenant = $1 AND id 
 
 // Turn gives one turn of a tenant, or an error with CodeNotFound.
 func (s *Store) Turn(ctx context.Context, tenant mooring.Tenant, id mooring.TurnID) (mooring.Turn, error) {
-	list, err := s.turns(ctx, turnByID, raw(tenant), id)
+	list, err := s.readTurns(ctx, turnByID, raw(tenant), id)
 	if err != nil {
 		return mooring.Turn{}, s.dialect.failed(err, "read a turn")
 	}

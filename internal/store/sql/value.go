@@ -20,11 +20,12 @@ func raw[T ~string](v T) []byte {
 // bytes binds a value that may be any bytes, or none.
 func bytes[T ~string](v T) []byte { return append([]byte{}, v...) }
 
-// text binds words: what is not UTF-8, and NUL, which PostgreSQL cannot keep, become U+FFFD on both databases.
+// text binds words: on both databases what is not UTF-8 becomes U+FFFD, and NUL, which PostgreSQL cannot keep, the sign for it,
+// U+2400, as wire writes it in a text: so a search for it finds what was stored.
 func text[T ~string](v T) string {
 	s := strings.ToValidUTF8(string(v), "\uFFFD")
 	if strings.IndexByte(s, 0) >= 0 {
-		s = strings.ReplaceAll(s, "\x00", "\uFFFD")
+		s = strings.ReplaceAll(s, "\x00", "\u2400")
 	}
 	return s
 }
@@ -60,9 +61,18 @@ func dollars(v *float64) any {
 	return *v
 }
 
-// document binds a value as JSON, empty where there is none.
-func document[T any](v T, none bool) (string, error) {
-	if none {
+// list binds values as a JSON list, empty where there are none.
+func list[T any](values []T) (string, error) {
+	if len(values) == 0 {
+		return "", nil
+	}
+	b, err := json.Marshal(values)
+	return string(b), err
+}
+
+// object binds a value as a JSON object, empty where there is none.
+func object[T any](v *T) (string, error) {
+	if v == nil {
 		return "", nil
 	}
 	b, err := json.Marshal(v)

@@ -59,15 +59,15 @@ const (
 )
 
 // explain names SQLite's result code: its messages name tables and columns, and the constraint that failed, never a value.
-func explain(err error) (error, sqlstore.Trouble) {
+func explain(err error) (sqlstore.Trouble, error) {
 	var failure *driver.Error
 	if !errors.As(err, &failure) {
-		return fmt.Errorf("unexpected %T", err), sqlstore.Broken
+		return sqlstore.Broken, fmt.Errorf("unexpected %T", err)
 	}
 	cause := errors.New(failure.Error())
 	switch failure.Code() & 0xff {
 	case codeBusy, codeLocked, codeReadOnly, codeIO, codeCorrupt, codeFull, codeCantOpen, codeNotADB:
-		return cause, sqlstore.Down
+		return sqlstore.Down, cause
 	}
-	return cause, sqlstore.Broken
+	return sqlstore.Broken, cause
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // readers is how many reads run at once; each holds a page cache of its own.
-const readers = 4
+const readers = 2
 
 // walMax is the size of the log above which a checkpoint cannot wait for an idle moment.
 const walMax = 64 << 20
@@ -49,7 +49,7 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 		return nil, sqlstore.Unavailable(fmt.Errorf("open %s: %w", o.Path, err))
 	}
 	write.SetMaxOpenConns(1)
-	if err := migrate.SQLite(ctx, write); err != nil {
+	if err = migrate.SQLite(ctx, write); err != nil {
 		return nil, errors.Join(sqlstore.Unavailable(fmt.Errorf("open %s: %w", o.Path, err)), write.Close())
 	}
 	read, err := sql.Open("sqlite", readDSN(o))
@@ -64,7 +64,7 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 // protect makes the file before SQLite does, so that no other user can read it for a moment; SQLite gives its log and index
 // the same rights.
 func protect(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the path is the operator's own configuration
 	if err != nil {
 		return err
 	}
@@ -87,12 +87,12 @@ func dsn(o Options) string {
 	}
 	return name(o.Path, url.Values{"_pragma": {
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(" + synchronous + ")", "wal_autocheckpoint(0)",
-		"cache_size(-8192)", "secure_delete(ON)", "temp_store(MEMORY)",
+		"cache_size(-4096)", "secure_delete(ON)", "temp_store(MEMORY)",
 	}})
 }
 
 func readDSN(o Options) string {
-	return name(o.Path, url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)", "query_only(ON)", "cache_size(-2048)"}})
+	return name(o.Path, url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)", "query_only(ON)", "cache_size(-1024)"}})
 }
 
 func name(path string, params url.Values) string {

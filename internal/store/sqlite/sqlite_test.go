@@ -13,6 +13,7 @@ import (
 	"mooring/internal/store/storetest"
 )
 
+//nolint:ireturn // the contract is an interface
 func open(t *testing.T, o sqlite.Options) storetest.Store {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), o)

@@ -1,3 +1,4 @@
+//nolint:funlen,gocognit,thelper // tables of rules: each row is a test of its own
 package storetest
 
 import (
@@ -78,7 +79,7 @@ func endTests() []test {
 		{"an end of a deleted turn writes nothing", func(t *testing.T, s Store) {
 			apply(t, s, newSession(1), &mooring.Delete{Tenant: tenant, Session: sessionID(1)})
 			c := ended(1, 1, 2)
-			c.Chain = []mooring.ChainEntry{{Digest: []byte("d"), Message: messageID(2)}}
+			c.Answer.Digest, c.Answer.Seen = []byte("s"), []byte("d")
 			c.Bind = pin(1, 1, "north")
 			if got := outcome(t, s, c); got != mooring.CodeSessionGone {
 				t.Errorf("outcome %q, want session_gone", got)

@@ -1,8 +1,10 @@
+//nolint:funlen,gocognit,thelper // tables of rules: each row is a test of its own
 package storetest
 
 import (
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -53,6 +55,21 @@ func pinTests() []test {
 			apply(t, s, &mooring.Bind{Pin: *first.Claim}, drop(1))
 			if got := pins(t, s, 1); len(got) != 1 {
 				t.Errorf("pins %+v, want the bound one", got)
+			}
+		}},
+		{"a claim takes the place of a pin that idled out, and of no other", func(t *testing.T, s Store) {
+			first, second, third := newSession(1), next(1, 2), next(1, 3)
+			first.Claim = pin(1, 1, "north")
+			apply(t, s, first, &mooring.Bind{Pin: *first.Claim})
+			second.Claim, second.Stale = pin(1, 2, "south"), first.Claim.UsedAt
+			third.Claim, third.Stale = pin(1, 3, "south"), first.Claim.UsedAt.Add(time.Second)
+			apply(t, s, second)
+			if second.Won == nil || second.Won.Upstream != "north" || !second.Won.Bound {
+				t.Errorf("won %+v, want the pin that holds", second.Won)
+			}
+			apply(t, s, third)
+			if third.Won == nil || third.Won.Upstream != "south" || third.Won.Bound {
+				t.Errorf("won %+v, want the claim", third.Won)
 			}
 		}},
 		{"a bind of a deleted session pins nothing", func(t *testing.T, s Store) {
@@ -114,7 +131,7 @@ func claimRace(t *testing.T, s Store) {
 
 func remoteTests() []test {
 	want := func(id string) *mooring.RemoteSession {
-		return &mooring.RemoteSession{Tenant: tenant, Upstream: "north", ID: id}
+		return &mooring.RemoteSession{Tenant: tenant, Server: "north", ID: id}
 	}
 	begin := func(n int, id string) *mooring.Begin {
 		c := newSession(n)

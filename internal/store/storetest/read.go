@@ -1,3 +1,4 @@
+//nolint:funlen,gocognit,thelper // tables of rules: each row is a test of its own
 package storetest
 
 import (
@@ -25,14 +26,14 @@ func readTests() []test {
 			var pages [][]mooring.MessageID
 			for before, more := mooring.MessageID(""), true; more; {
 				var ids []mooring.MessageID
-				ids, more = branchIDs(t, s, 1, mooring.BranchPage{Before: before, Limit: 3})
+				ids, more = branchIDs(t, s, mooring.BranchPage{Before: before, Limit: 3})
 				pages, before = append(pages, ids), ids[0]
 			}
 			want := [][]mooring.MessageID{{messageID(5), messageID(6), messageID(7)}, {messageID(2), messageID(3), messageID(4)}, {messageID(1)}}
 			if diff := cmp.Diff(want, pages); diff != "" {
 				t.Errorf("pages (-want +got):\n%s", diff)
 			}
-			if ids, more := branchIDs(t, s, 1, mooring.BranchPage{Before: messageID(1)}); len(ids) != 0 || more {
+			if ids, more := branchIDs(t, s, mooring.BranchPage{Before: messageID(1)}); len(ids) != 0 || more {
 				t.Errorf("above the root: %v, %v; want nothing", ids, more)
 			}
 		}},
@@ -40,7 +41,7 @@ func readTests() []test {
 			c := newSession(1)
 			c.Messages = []mooring.Message{message(1, 1, ""), message(1, 2, messageID(1)), message(1, 3, messageID(1)), message(1, 4, messageID(3))}
 			apply(t, s, c)
-			if ids, _ := branchIDs(t, s, 1, mooring.BranchPage{Tip: messageID(2)}); !slices.Equal(ids, []mooring.MessageID{messageID(1), messageID(2)}) {
+			if ids, _ := branchIDs(t, s, mooring.BranchPage{Tip: messageID(2)}); !slices.Equal(ids, []mooring.MessageID{messageID(1), messageID(2)}) {
 				t.Errorf("branch of message 2: %v", ids)
 			}
 			list, _, err := s.Branch(t.Context(), tenant, sessionID(1), mooring.BranchPage{})
@@ -59,7 +60,7 @@ func readTests() []test {
 			if _, _, err := s.Branch(t.Context(), tenant, sessionID(9), mooring.BranchPage{}); mooring.CodeOf(err) != mooring.CodeSessionNotFound {
 				t.Errorf("Branch: %v, want session_not_found", err)
 			}
-			if ids, _ := branchIDs(t, s, 1, mooring.BranchPage{Tip: messageID(2)}); len(ids) != 0 {
+			if ids, _ := branchIDs(t, s, mooring.BranchPage{Tip: messageID(2)}); len(ids) != 0 {
 				t.Errorf("branch %v, want nothing", ids)
 			}
 		}},
@@ -70,7 +71,7 @@ func readTests() []test {
 				c.Messages[i].CreatedAt, c.Messages[i].Content = at(1), []byte(`"same"`)
 			}
 			apply(t, s, c)
-			if ids, _ := branchIDs(t, s, 1, mooring.BranchPage{}); !slices.Equal(ids, []mooring.MessageID{messageID(1), messageID(2), messageID(3)}) {
+			if ids, _ := branchIDs(t, s, mooring.BranchPage{}); !slices.Equal(ids, []mooring.MessageID{messageID(1), messageID(2), messageID(3)}) {
 				t.Errorf("branch %v, want all three in order", ids)
 			}
 		}},
@@ -85,8 +86,8 @@ func readTests() []test {
 		}},
 		{"digests are found in one session or in all, by kind, newest first", func(t *testing.T, s Store) {
 			first, second := newSession(1), newSession(2)
-			first.Chain = []mooring.ChainEntry{{Kind: mooring.BySelf, Digest: []byte("a"), Message: messageID(1)}, {Kind: mooring.ByChain, Digest: []byte("a"), Message: messageID(1)}}
-			second.Chain = []mooring.ChainEntry{{Kind: mooring.BySelf, Digest: []byte("a"), Message: messageID(2)}, {Kind: mooring.BySelf, Digest: []byte("b"), Message: messageID(3)}}
+			first.Messages = []mooring.Message{found(1, 1, "a", "a")}
+			second.Messages = []mooring.Message{found(2, 2, "a", "x"), found(2, 3, "b", "c"), message(2, 4, "")}
 			apply(t, s, first, second)
 			digests := [][]byte{[]byte("a"), []byte("b"), []byte("c")}
 			for in, want := range map[mooring.SessionID][]mooring.MessageID{
@@ -209,4 +210,11 @@ func listFilters(t *testing.T, s Store) {
 			t.Errorf("%s: sessions, total, error (-want +got):\n%s", name, diff)
 		}
 	}
+}
+
+// found is a message that is found by its digests: its own and that of the conversation up to it.
+func found(in, n int, self, seen string) mooring.Message {
+	m := message(in, n, "")
+	m.Digest, m.Seen = []byte(self), []byte(seen)
+	return m
 }

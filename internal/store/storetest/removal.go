@@ -1,3 +1,4 @@
+//nolint:funlen,gocognit,thelper // tables of rules: each row is a test of its own
 package storetest
 
 import (
@@ -17,8 +18,7 @@ func removalTests() []test {
 	return []test{
 		{"C161 a deleted session leaves nothing, other sessions keep what they share with it", func(t *testing.T, s Store) {
 			first, second := newSession(1), newSession(2)
-			first.Messages = []mooring.Message{large(1, 1, 'x'), large(1, 3, 'y')}
-			first.Chain = []mooring.ChainEntry{{Kind: mooring.BySelf, Digest: []byte("d"), Message: messageID(1)}}
+			first.Messages = []mooring.Message{large(1, 1, 'x'), large(1, 3, 'y'), found(1, 4, "d", "e")}
 			first.Claim = pin(1, 1, "north")
 			second.Messages = []mooring.Message{large(2, 2, 'x')}
 			apply(t, s, first, second, &mooring.Delete{Tenant: tenant, Session: sessionID(1)})
@@ -107,9 +107,11 @@ func nothing(t *testing.T, s Store, in int, begun *mooring.Begin) {
 	if err != nil || len(hits) != 0 {
 		t.Errorf("AliasHits = %v, %v; want none", hits, err)
 	}
-	chain, err := s.Chain(ctx, tenant, "", mooring.BySelf, [][]byte{begun.Chain[0].Digest})
-	if err != nil || len(chain) != 0 {
-		t.Errorf("Chain = %v, %v; want none", chain, err)
+	for kind, digest := range map[mooring.ChainKind]string{mooring.BySelf: "d", mooring.ByChain: "e"} {
+		chain, err := s.Chain(ctx, tenant, "", kind, [][]byte{[]byte(digest)})
+		if err != nil || len(chain) != 0 {
+			t.Errorf("Chain = %v, %v; want none", chain, err)
+		}
 	}
 	turns, err := s.Turns(ctx, tenant, sessionID(in), 0)
 	if err != nil || len(turns) != 0 {

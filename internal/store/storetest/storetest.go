@@ -21,11 +21,12 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	Turns(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, limit int) ([]mooring.Turn, error)
 	Turn(ctx context.Context, tenant mooring.Tenant, id mooring.TurnID) (mooring.Turn, error)
 	Pins(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID) ([]mooring.Pin, error)
-	Remote(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, upstream mooring.UpstreamName) (string, error)
+	Remote(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, server string) (string, error)
 	Chain(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, kind mooring.ChainKind, digests [][]byte) ([]mooring.ChainEntry, error)
 	Children(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error)
 	KeyUse(ctx context.Context, tenant mooring.Tenant, key mooring.KeyName, from, to time.Time) (mooring.KeyUse, error)
 	Stray(ctx context.Context) (int, error)
+	Applied(ctx context.Context) (uint64, error)
 	Ping(ctx context.Context) error
 	Idle(ctx context.Context) error
 	Close() error
@@ -102,7 +103,7 @@ func turn(in, n int) mooring.Turn {
 func message(in, n int, parent mooring.MessageID) mooring.Message {
 	return mooring.Message{
 		Tenant: tenant, Session: sessionID(in), ID: messageID(n), Parent: parent, Turn: turnID(n), Role: "user",
-		State: mooring.Completed, Protocol: mooring.Chat, Content: fmt.Appendf(nil, `{"n":%d}`, n), Digest: []byte{byte(n)},
+		State: mooring.Completed, Protocol: mooring.Chat, Content: fmt.Appendf(nil, `{"n":%d}`, n), Digest: fmt.Append(nil, n),
 		CreatedAt: at(n),
 	}
 }
@@ -172,11 +173,12 @@ func turnOf(t *testing.T, s Store, n int) mooring.Turn {
 	return got
 }
 
-func branchIDs(t *testing.T, s Store, in int, p mooring.BranchPage) ([]mooring.MessageID, bool) {
+// branchIDs reads a branch of session 1.
+func branchIDs(t *testing.T, s Store, p mooring.BranchPage) ([]mooring.MessageID, bool) {
 	t.Helper()
-	list, more, err := s.Branch(t.Context(), tenant, sessionID(in), p)
+	list, more, err := s.Branch(t.Context(), tenant, sessionID(1), p)
 	if err != nil {
-		t.Fatalf("Branch(%d): %v", in, err)
+		t.Fatalf("Branch: %v", err)
 	}
 	ids := make([]mooring.MessageID, len(list))
 	for i, m := range list {

@@ -1,3 +1,4 @@
+//nolint:funlen,gocognit,thelper // tables of rules: each row is a test of its own
 package storetest
 
 import (
@@ -18,7 +19,7 @@ func valueTests() []test {
 			c.Aliases = []mooring.Alias{{Class: "name:x-session-affinity", Value: odd}}
 			c.Messages = []mooring.Message{message(1, 1, ""), message(1, 2, messageID(1))}
 			c.Messages[0].Content, c.Messages[1].Content = []byte(odd), bytes.Repeat([]byte(odd), 1000)
-			c.Remote = &mooring.RemoteSession{Upstream: "north", ID: odd}
+			c.Remote = &mooring.RemoteSession{Server: "north", ID: odd}
 			apply(t, s, c)
 			list, err := s.SessionsByKey(t.Context(), odd, odd)
 			if err != nil || len(list) != 1 || list[0].Key != odd || list[0].Tenant != odd {
@@ -36,7 +37,7 @@ func valueTests() []test {
 				t.Errorf("remote id %q, want %q", c.RemoteID, odd)
 			}
 		}},
-		{"C088 NUL and broken UTF-8 in words become U+FFFD", func(t *testing.T, s Store) {
+		{"C088 NUL becomes U+2400 in words, broken UTF-8 U+FFFD", func(t *testing.T, s Store) {
 			c := newSession(1)
 			c.Session.Title, c.Session.Client = "a\x00b\xffc", "\x00"
 			c.Turn.Model = "m\x00"
@@ -45,10 +46,10 @@ func valueTests() []test {
 			c.Messages[0].Role = "us\x00er"
 			apply(t, s, c)
 			got := session(t, s, 1)
-			if got.Title != "a\uFFFDb\uFFFDc" || got.Client != "\uFFFD" {
-				t.Errorf("title %q, client %q; want U+FFFD in place of what cannot be kept", got.Title, got.Client)
+			if got.Title != "a\u2400b\uFFFDc" || got.Client != "\u2400" {
+				t.Errorf("title %q, client %q; want signs in place of what cannot be kept", got.Title, got.Client)
 			}
-			if got := turnOf(t, s, 1); got.Model != "m\uFFFD" || got.Evidence[0].Value != "v\x00w" {
+			if got := turnOf(t, s, 1); got.Model != "m\u2400" || got.Evidence[0].Value != "v\x00w" {
 				t.Errorf("model %q, evidence %q", got.Model, got.Evidence[0].Value)
 			}
 			page, err := s.Sessions(t.Context(), tenant, mooring.SessionFilter{Query: "a\x00b"})
@@ -65,10 +66,18 @@ func valueTests() []test {
 				t.Errorf("SessionsByKey = %+v, %v; want the second session alone", list, err)
 			}
 		}},
+		{"the place of a journal is noted with the changes that came from it", func(t *testing.T, s Store) {
+			if seq, err := s.Applied(t.Context()); seq != 0 || err != nil {
+				t.Errorf("Applied = %d, %v; want 0 in a new store", seq, err)
+			}
+			apply(t, s, newSession(1), &mooring.Applied{Seq: 7})
+			if seq, err := s.Applied(t.Context()); seq != 7 || err != nil {
+				t.Errorf("Applied = %d, %v; want 7", seq, err)
+			}
+		}},
 		{"C140 without a tenant nothing is seen, nor with another one", func(t *testing.T, s Store) {
 			c := newSession(1)
-			c.Messages = []mooring.Message{message(1, 1, "")}
-			c.Chain = []mooring.ChainEntry{{Digest: []byte("d"), Message: messageID(1)}}
+			c.Messages = []mooring.Message{found(1, 1, "s", "d")}
 			apply(t, s, c)
 			for _, who := range []mooring.Tenant{"", "globex"} {
 				ctx := t.Context()

@@ -44,7 +44,9 @@ func run(addr, up string) error {
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	fmt.Fprintf(os.Stdout, "listening on http://%s\n", listener.Addr())
+	if _, err := fmt.Fprintf(os.Stdout, "listening on http://%s\n", listener.Addr()); err != nil {
+		return fmt.Errorf("say where it listens: %w", err)
+	}
 	server := &http.Server{Handler: readFirst(proxy), ReadHeaderTimeout: time.Minute}
 	return server.Serve(listener)
 }

@@ -45,7 +45,7 @@ func (c *client) ask(v *conversation) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("ask: %w", err)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	a, err := read(res.Body, start)
 	switch {
 	case err != nil:

@@ -91,6 +91,7 @@ CREATE TABLE message (
 	content        BYTEA,
 	blob           BYTEA,
 	digest         BYTEA,
+	seen       BYTEA,
 	created_at     BIGINT NOT NULL,
 	PRIMARY KEY (tenant, id)
 );
@@ -114,12 +115,10 @@ CREATE TABLE chain (
 	PRIMARY KEY (tenant, digest, kind, message)
 );
 
-CREATE INDEX chain_session ON chain (tenant, session);
-
 CREATE TABLE alias (
-	tenant         BYTEANOT NULL,
+	tenant         BYTEA NOT NULL,
 	class          TEXT COLLATE "C" NOT NULL,
-	value          BYTEANOT NULL,
+	value          BYTEA NOT NULL,
 	session        TEXT COLLATE "C" NOT NULL,
 	PRIMARY KEY (tenant, class, value)
 );
@@ -141,15 +140,22 @@ CREATE TABLE pin (
 -- An id once given out stays with its session; the row of a deleted session stays without one, so that nobody inherits
 -- what the upstream still remembers.
 CREATE TABLE remote (
-	upstream       TEXT COLLATE "C" NOT NULL,
+	server         TEXT COLLATE "C" NOT NULL,
 	remote_id      BYTEA NOT NULL,
 	tenant         BYTEA NOT NULL,
 	session        TEXT COLLATE "C" NOT NULL,
 	current        BOOLEAN NOT NULL,
-	PRIMARY KEY (upstream, remote_id)
+	PRIMARY KEY (server, remote_id)
 );
 
-CREATE INDEX remote_session ON remote (tenant, session, upstream) WHERE session <> '';
+CREATE INDEX remote_session ON remote (tenant, session, server) WHERE session <> '';
+
+-- One row: up to which number the journal before the store is in it.
+CREATE TABLE applied (
+	seq BIGINT  NOT NULL
+);
+
+INSERT INTO applied (seq) VALUES (0);
 
 CREATE TABLE replica (
 	name           TEXT COLLATE "C" NOT NULL PRIMARY KEY,
@@ -158,6 +164,7 @@ CREATE TABLE replica (
 
 -- +goose Down
 DROP TABLE replica;
+DROP TABLE applied;
 DROP TABLE remote;
 DROP TABLE pin;
 DROP TABLE alias;

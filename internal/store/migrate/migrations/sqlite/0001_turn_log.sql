@@ -92,6 +92,7 @@ CREATE TABLE message (
 	content    BLOB,
 	blob       BLOB,
 	digest     BLOB,
+	seen       BLOB,
 	created_at INTEGER NOT NULL,
 	PRIMARY KEY (tenant, id)
 ) STRICT;
@@ -114,8 +115,6 @@ CREATE TABLE chain (
 	session TEXT    NOT NULL,
 	PRIMARY KEY (tenant, digest, kind, message)
 ) STRICT, WITHOUT ROWID;
-
-CREATE INDEX chain_session ON chain (tenant, session);
 
 CREATE TABLE alias (
 	tenant  BLOB NOT NULL,
@@ -142,15 +141,22 @@ CREATE TABLE pin (
 -- An id once given out stays with its session; the row of a deleted session stays without one, so that nobody inherits
 -- what the upstream still remembers.
 CREATE TABLE remote (
-	upstream  TEXT    NOT NULL,
+	server    TEXT    NOT NULL,
 	remote_id BLOB    NOT NULL,
 	tenant    BLOB    NOT NULL,
 	session   TEXT    NOT NULL,
 	current   INTEGER NOT NULL,
-	PRIMARY KEY (upstream, remote_id)
+	PRIMARY KEY (server, remote_id)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX remote_session ON remote (tenant, session, upstream) WHERE session <> '';
+CREATE INDEX remote_session ON remote (tenant, session, server) WHERE session <> '';
+
+-- One row: up to which number the journal before the store is in it.
+CREATE TABLE applied (
+	seq INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO applied (seq) VALUES (0);
 
 CREATE TABLE replica (
 	name    TEXT    NOT NULL PRIMARY KEY,
@@ -159,6 +165,7 @@ CREATE TABLE replica (
 
 -- +goose Down
 DROP TABLE replica;
+DROP TABLE applied;
 DROP TABLE remote;
 DROP TABLE pin;
 DROP TABLE alias;

@@ -1,0 +1,105 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"mooring"
+	"mooring/internal/config"
+	"mooring/internal/record"
+)
+
+// journalOf gives the file beside which the journal stands. With PostgreSQL there is none, since replicas have to see each
+// other's turns, nor with `durability: full`, since a flush costs the same wherever it happens.
+func journalOf(cfg *config.Config) string {
+	if cfg.Durability == config.Full {
+		return ""
+	}
+	return cfg.Store.File()
+}
+
+// reader reads the store as it is once all that is safe has reached it.
+type reader struct {
+	Store
+	log *record.Writer
+}
+
+// Session reads one session.
+func (r reader) Session(ctx context.Context, t mooring.Tenant, id mooring.SessionID) (mooring.Session, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return mooring.Session{}, err
+	}
+	return r.Store.Session(ctx, t, id)
+}
+
+// SessionsByKey reads the sessions of a key.
+func (r reader) SessionsByKey(ctx context.Context, t mooring.Tenant, key string) ([]mooring.Session, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return r.Store.SessionsByKey(ctx, t, key)
+}
+
+// Sessions reads a page of the list.
+func (r reader) Sessions(ctx context.Context, t mooring.Tenant, f mooring.SessionFilter) (mooring.SessionPage, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return mooring.SessionPage{}, err
+	}
+	return r.Store.Sessions(ctx, t, f)
+}
+
+// Branch reads a page of a branch.
+func (r reader) Branch(ctx context.Context, t mooring.Tenant, s mooring.SessionID, p mooring.BranchPage) ([]mooring.Message, bool, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, false, err
+	}
+	return r.Store.Branch(ctx, t, s, p)
+}
+
+// Turns reads a session's turns.
+func (r reader) Turns(ctx context.Context, t mooring.Tenant, s mooring.SessionID, limit int) ([]mooring.Turn, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return r.Store.Turns(ctx, t, s, limit)
+}
+
+// Turn reads one turn.
+func (r reader) Turn(ctx context.Context, t mooring.Tenant, id mooring.TurnID) (mooring.Turn, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return mooring.Turn{}, err
+	}
+	return r.Store.Turn(ctx, t, id)
+}
+
+// Pins reads a session's pins.
+func (r reader) Pins(ctx context.Context, t mooring.Tenant, s mooring.SessionID) ([]mooring.Pin, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return r.Store.Pins(ctx, t, s)
+}
+
+// Chain looks answers up by digest.
+func (r reader) Chain(ctx context.Context, t mooring.Tenant, s mooring.SessionID, k mooring.ChainKind, digests [][]byte) ([]mooring.ChainEntry, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return r.Store.Chain(ctx, t, s, k, digests)
+}
+
+// Children reads what follows a message.
+func (r reader) Children(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return r.Store.Children(ctx, t, s, parent)
+}
+
+// KeyUse sums what a key has used.
+func (r reader) KeyUse(ctx context.Context, t mooring.Tenant, key mooring.KeyName, from, to time.Time) (mooring.KeyUse, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return mooring.KeyUse{}, err
+	}
+	return r.Store.KeyUse(ctx, t, key, from, to)
+}

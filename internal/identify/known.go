@@ -1,0 +1,101 @@
+package identify
+
+import (
+	"context"
+	"sync"
+
+	"mooring"
+	"mooring/internal/wire"
+)
+
+// Known is a session and where its conversation stands. Of a known session the fields that a turn needs are filled, no more:
+// not its title, its use, its times.
+type Known struct {
+	mooring.Session
+	Seen wire.Digest // chain digest of the last answer as its client has seen the conversation; zero where unknown
+}
+
+// kept is a Known as memory keeps it: there may be many.
+type kept struct {
+	mu       sync.Mutex // guards the fields below
+	key      string
+	parent   mooring.SessionID
+	root     mooring.SessionID
+	relation mooring.Relation
+	upstream mooring.UpstreamName
+	models   []string
+	tip      mooring.MessageID
+	tipTurn  mooring.TurnID
+	seen     wire.Digest
+}
+
+func (k *kept) set(from Known) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.key, k.parent, k.root, k.relation, k.upstream = from.Key, from.Parent, from.Root, from.Relation, from.Upstream
+	k.models, k.tip, k.tipTurn, k.seen = from.Models, from.Tip, from.TipTurn, from.Seen
+}
+
+func (k *kept) known(t mooring.Tenant, id mooring.SessionID) Known {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return Known{
+		Session: mooring.Session{
+			Tenant: t, ID: id, Key: k.key, Parent: k.parent, Root: k.root, Relation: k.relation, Upstream: k.upstream, Models: k.models,
+			Tip: k.tip, TipTurn: k.tipTurn,
+		},
+		Seen: k.seen,
+	}
+}
+
+// Learn remembers a session as it stands after a commit, and the aliases that name it.
+func (e *Engine) Learn(k Known, aliases []mooring.Alias) {
+	id := sessionKey{k.Tenant, k.ID}
+	if old, ok := e.sessions.GetIfPresent(id); ok {
+		old.set(k)
+	} else {
+		fresh := &kept{}
+		fresh.set(k)
+		e.sessions.Set(id, fresh)
+	}
+	for _, a := range aliases {
+		e.aliases.Set(aliasKey{k.Tenant, a}, k.ID)
+	}
+}
+
+// Answered moves what is remembered of a session on to the answer of a turn, unless a later turn has begun.
+func (e *Engine) Answered(t mooring.Tenant, id mooring.SessionID, turn mooring.TurnID, answer mooring.MessageID, seen wire.Digest) {
+	k, ok := e.sessions.GetIfPresent(sessionKey{t, id})
+	if !ok {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.tipTurn == turn {
+		k.tip, k.seen = answer, seen
+	}
+}
+
+// Forget drops what is remembered of a session and of these aliases, after a store said that it is gone or taken.
+func (e *Engine) Forget(t mooring.Tenant, id mooring.SessionID, aliases []mooring.Alias) {
+	e.sessions.Invalidate(sessionKey{t, id})
+	for _, a := range aliases {
+		e.aliases.Invalidate(aliasKey{t, a})
+	}
+}
+
+// session gives a session from memory or store. What a turn learned meanwhile is newer than what was read.
+func (e *Engine) session(ctx context.Context, t mooring.Tenant, id mooring.SessionID) (Known, error) {
+	key := sessionKey{t, id}
+	if k, ok := e.sessions.GetIfPresent(key); ok {
+		return k.known(t, id), nil
+	}
+	s, err := e.Store.Session(ctx, t, id)
+	if err != nil {
+		return Known{}, err
+	}
+	read := &kept{}
+	read.set(Known{Session: s})
+	held, _ := e.sessions.SetIfAbsent(key, read)
+	return held.known(t, id), nil
+}

@@ -127,14 +127,18 @@ func (a *App) build(cfg *config.Config) {
 		Log: a.opts.Log, Now: time.Now, HeaderTimeout: cfg.Limits.HeaderTimeout, SessionHeaders: a.ident.HeaderNames, Spent: a.reader.KeyUse,
 		Answered: a.metrics.Answered,
 	})
-	a.relay = relay.New(relay.Options{Gate: a.server, Runner: a.runner(), Log: a.opts.Log})
+	a.relay = relay.New(relay.Options{Gate: a.server, Runner: a.runner(), Fleet: a.fleet, Forward: a.forward(), Log: a.opts.Log})
 	a.setRules(cfg)
+}
+
+func (a *App) forward() *forward.Engine {
+	return &forward.Engine{Limits: func() forward.Limits { return answerLimits(a.cfg.Load()) }, Now: time.Now}
 }
 
 func (a *App) runner() *turn.Runner {
 	return &turn.Runner{
 		Identify: a.ident, Fleet: a.fleet, Route: a.route, Record: a.record,
-		Forward: &forward.Engine{Limits: func() forward.Limits { return answerLimits(a.cfg.Load()) }, Now: time.Now},
+		Forward: a.forward(),
 		Rules:   func() turn.Rules { return turnRules(a.cfg.Load()) },
 		Price:   func(model string, u mooring.Usage) *float64 { return a.prices.Load().Cost(model, u) },
 		Observe: a.count, Replica: a.ids.replica, Now: time.Now, NewTurn: a.ids.turn, NewID: a.ids.message, NewKey: newKey, Log: a.opts.Log,

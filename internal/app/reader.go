@@ -96,6 +96,14 @@ func (r reader) Children(ctx context.Context, t mooring.Tenant, s mooring.Sessio
 	return r.Store.Children(ctx, t, s, parent)
 }
 
+// Trail reads where the messages above a tip stand.
+func (r reader) Trail(ctx context.Context, t mooring.Tenant, s mooring.SessionID, tip mooring.MessageID, limit int) ([]mooring.Message, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return r.Store.Trail(ctx, t, s, tip, limit)
+}
+
 // KeyUse sums what a key has used.
 func (r reader) KeyUse(ctx context.Context, t mooring.Tenant, key mooring.KeyName, from, to time.Time) (mooring.KeyUse, error) {
 	if err := r.log.Sync(ctx); err != nil {

@@ -22,6 +22,7 @@ type Store interface {
 	Session(ctx context.Context, t mooring.Tenant, id mooring.SessionID) (mooring.Session, error)
 	Chain(ctx context.Context, t mooring.Tenant, s mooring.SessionID, kind mooring.ChainKind, digests [][]byte) ([]mooring.ChainEntry, error)
 	Children(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error)
+	Trail(ctx context.Context, t mooring.Tenant, s mooring.SessionID, tip mooring.MessageID, limit int) ([]mooring.Message, error)
 }
 
 // Options of an Engine.

@@ -88,45 +88,98 @@ func (a *alignment) find(ctx context.Context) (mooring.MessageID, int, error) {
 	if !a.session.Seen.Zero() && a.chain[last] == a.session.Seen {
 		return a.session.Tip, last + 1, nil
 	}
-	id, at, err := a.ask(ctx, mooring.ByChain, answers, func(i int) wire.Digest { return a.chain[i] })
-	if err != nil || at > 0 {
-		return id, at, err
+	recent := answers[:min(lookBack, len(answers))]
+	for _, q := range []struct {
+		kind   mooring.ChainKind
+		at     []int
+		digest func(int) wire.Digest
+	}{
+		{mooring.ByChain, recent, func(i int) wire.Digest { return a.chain[i] }},
+		{mooring.BySelf, recent, func(i int) wire.Digest { return a.digests[a.talk[i]] }},
+		{mooring.ByChain, sample(answers), func(i int) wire.Digest { return a.chain[i] }},
+	} {
+		id, at, err := a.ask(ctx, q.kind, q.at, q.digest)
+		if err != nil || at > 0 {
+			return id, at, err
+		}
 	}
-	return a.ask(ctx, mooring.BySelf, answers, func(i int) wire.Digest { return a.digests[a.talk[i]] })
+	return a.alike(ctx)
 }
+
+// trailLength bounds how far back a client that alters all answers is followed.
+const trailLength = 400
+
+// alike aligns a request none of whose answers is known: its client alters them (trims, re-wraps, translates). The questions it
+// sends are the ones it sent before, so the last of them that stands on the current branch shows the place; what follows it
+// there is taken for the same as long as the same side speaks.
+func (a *alignment) alike(ctx context.Context) (mooring.MessageID, int, error) {
+	trail, err := a.engine.Store.Trail(ctx, a.session.Tenant, a.session.ID, a.session.Tip, trailLength)
+	if err != nil {
+		return "", 0, err
+	}
+	slices.Reverse(trail)
+	for i := len(a.talk) - 2; i >= 0; i-- { // the last message is what is new
+		if a.messages[a.talk[i]].Role == roleAssistant {
+			continue
+		}
+		for j := len(trail) - 1; j >= 0; j-- {
+			if a.same(i, &trail[j]) {
+				id, at := a.along(trail[j:], i)
+				return id, at, nil
+			}
+		}
+	}
+	return "", 0, nil
+}
+
+func (a *alignment) same(at int, m *mooring.Message) bool {
+	return string(m.Digest) == string(a.digests[a.talk[at]][:])
+}
+
+// along follows a branch from a message that both have. It ends behind an answer: what a client asks again is another turn.
+func (a *alignment) along(trail []mooring.Message, at int) (mooring.MessageID, int) {
+	id, behind := trail[0].ID, at+1
+	for k := 1; k < len(trail) && behind < len(a.talk); k++ {
+		answer := a.messages[a.talk[behind]].Role == roleAssistant
+		if (trail[k].Role == roleAssistant) != answer || !answer && !a.same(behind, &trail[k]) {
+			break
+		}
+		id, behind = trail[k].ID, behind+1
+	}
+	return id, behind
+}
+
+const roleAssistant = "assistant"
 
 // answers are the positions of the request's answers, the last first.
 func (a *alignment) answers() []int {
 	var out []int
 	for i, at := range slices.Backward(a.talk) {
-		if a.messages[at].Role == "assistant" {
+		if a.messages[at].Role == roleAssistant {
 			out = append(out, i)
 		}
 	}
 	return out
 }
 
-// ask looks for the answers' digests in the session: the last few, then, once, a sample of the ones before.
+// ask looks for the digests of some answers in the session, the last one first.
 func (a *alignment) ask(ctx context.Context, kind mooring.ChainKind, answers []int, digest func(int) wire.Digest) (mooring.MessageID, int, error) {
-	for _, part := range [][]int{answers[:min(lookBack, len(answers))], sample(answers)} {
-		if len(part) == 0 {
-			continue
-		}
-		keys := make([][]byte, len(part))
-		for i, at := range part {
-			d := digest(at)
-			keys[i] = d[:]
-		}
-		hits, err := a.engine.Store.Chain(ctx, a.session.Tenant, a.session.ID, kind, keys)
-		if err != nil {
-			return "", 0, err
-		}
-		for _, at := range part {
-			d := digest(at)
-			for _, h := range hits {
-				if string(h.Digest) == string(d[:]) {
-					return h.Message, at + 1, nil
-				}
+	if len(answers) == 0 {
+		return "", 0, nil
+	}
+	keys := make([][]byte, len(answers))
+	for i, at := range answers {
+		d := digest(at)
+		keys[i] = d[:]
+	}
+	hits, err := a.engine.Store.Chain(ctx, a.session.Tenant, a.session.ID, kind, keys)
+	if err != nil {
+		return "", 0, err
+	}
+	for i, at := range answers {
+		for _, h := range hits {
+			if string(h.Digest) == string(keys[i]) {
+				return h.Message, at + 1, nil
 			}
 		}
 	}

@@ -84,8 +84,11 @@ func unguessable(v string) bool {
 // few different characters.
 func random(v string) bool {
 	var seen [128]bool
-	different, turns := 0, 0
+	different, turns, digits := 0, 0, 0
 	for i := range len(v) {
+		if kindOf(v[i]) == 0 {
+			digits++
+		}
 		if c := v[i]; !seen[c] {
 			seen[c] = true
 			different++
@@ -94,7 +97,7 @@ func random(v string) bool {
 			turns++
 		}
 	}
-	return different >= 8 && turns >= 4
+	return different >= 8 && turns >= 4 && digits >= 2
 }
 
 func kindOf(c byte) int {

@@ -1,5 +1,6 @@
 // Package relay serves the LLM protocols' routes. It decodes a request, hands it to turn and writes what comes back; it holds
-// no pipeline and knows no session. It has no goroutines.
+// no pipeline and knows no session. Its goroutines are those of a request that asks all upstreams for their models; they end
+// with it.
 package relay
 
 import (
@@ -10,9 +11,11 @@ import (
 	"sync/atomic"
 
 	"mooring"
+	"mooring/internal/forward"
 	"mooring/internal/problem"
 	"mooring/internal/serve"
 	"mooring/internal/turn"
+	"mooring/internal/upstream"
 	"mooring/internal/wire"
 )
 
@@ -35,9 +38,11 @@ type Runner interface {
 
 // Options are what the routes need.
 type Options struct {
-	Gate   Gate
-	Runner Runner
-	Log    *slog.Logger
+	Gate    Gate
+	Runner  Runner
+	Fleet   *upstream.Fleet
+	Forward *forward.Engine
+	Log     *slog.Logger
 }
 
 // Rules are what a reload may change.
@@ -68,6 +73,7 @@ func (a *API) Mount(mux Mux) {
 		for path, p := range map[string]mooring.Protocol{"/v1/chat/completions": mooring.Chat, "/v1/messages": mooring.Messages} {
 			mux.Handle("POST "+prefix+path, a.turn(p, path))
 		}
+		mux.Handle("GET "+prefix+"/v1/models", a.models())
 		for _, path := range []string{"/v1beta", "/v1beta/"} {
 			mux.Handle(prefix+path, http.HandlerFunc(notGemini))
 		}

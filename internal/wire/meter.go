@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 
@@ -155,11 +156,21 @@ func (m *Meter) Ending() bool { return m.terminal || m.Finished() || m.Failed() 
 // no client sees an event without its blank line.
 func (m *Meter) Complete() bool {
 	if !m.terminal && m.unended() {
-		for n := 0; n < 2 && !m.terminal; n++ {
-			_, _ = m.Feed([]byte{'\n'}) // nothing passes: the event that it completes is held back
-		}
+		m.tail = append(append(m.tail, m.carry...), lacking(m.carry)...)
+		m.carry, m.holding, m.terminal = nil, true, true
 	}
 	return m.terminal
+}
+
+// lacking gives the line ends that an event lacks where its stream has ended.
+func lacking(event []byte) string {
+	switch {
+	case bytes.HasSuffix(event, []byte("\r\r")), bytes.HasSuffix(event, []byte("\n\r")): // the blank line is there
+		return ""
+	case bytes.HasSuffix(event, []byte{'\n'}):
+		return "\n"
+	}
+	return "\n\n"
 }
 
 // unended looks for a terminal event that lacks its blank line.

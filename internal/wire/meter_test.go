@@ -140,7 +140,7 @@ func TestMeterCompletesATerminatorThatLacksItsBlankLine(t *testing.T) {
 		"one line end":           {mooring.Chat, "data: [DONE]\n", done},
 		"one CRLF":               {mooring.Chat, "data: [DONE]\r\n", "data: [DONE]\r\n\n"},
 		"a CR that may be half":  {mooring.Chat, "data: [DONE]\r", "data: [DONE]\r\n\n"},
-		"a blank line of CR":     {mooring.Chat, "data: [DONE]\r\r", "data: [DONE]\r\r\n"},
+		"a blank line of CR":     {mooring.Chat, "data: [DONE]\r\r", "data: [DONE]\r\r"},
 		"messages":               {mooring.Messages, stop, stop + "\n\n"},
 		"messages, one line end": {mooring.Messages, stop + "\n", stop + "\n\n"},
 	} {

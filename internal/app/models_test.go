@@ -1,0 +1,42 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+
+	"mooring/internal/upstreamtest"
+)
+
+func TestModelsAreMerged(t *testing.T) {
+	t.Parallel()
+	one := upstreamtest.NewWith(t, upstreamtest.Options{Models: []string{"a-1", "both", "hidden"}})
+	two := upstreamtest.NewWith(t, upstreamtest.Options{Models: []string{"b-1", "both"}})
+	gone := upstreamtest.New(t)
+	gone.Down()
+	p := start(t, "upstreams:\n"+
+		upstreamYAML("one", one.URL, `models: ["a-*", both]`, "key: none")+
+		upstreamYAML("two", two.URL, `models: ["b-*", both]`, "key: none")+
+		upstreamYAML("gone", gone.URL, `models: ["c-*"]`, "key: none"))
+	for _, path := range []string{"/v1/models", "/openai/v1/models", "/anthropic/v1/models"} {
+		r := p.call(http.MethodGet, path, "").want(http.StatusOK)
+		var ids []string
+		list, _ := r.get("data").([]any)
+		for i := range list {
+			ids = append(ids, fmt.Sprint(r.get("data", i, "id")))
+		}
+		slices.Sort(ids)
+		if want := []string{"a-1", "b-1", "both"}; !slices.Equal(ids, want) {
+			t.Errorf("GET %s lists %v, want %v: each once, and only where its upstream serves it", path, ids, want)
+		}
+		if got := r.header.Get("X-Mooring-Session"); got != "" {
+			t.Errorf("GET %s names the session %s, want none", path, got)
+		}
+	}
+	one.Down()
+	two.Down()
+	if r := p.call(http.MethodGet, "/v1/models", ""); r.status != http.StatusServiceUnavailable || r.get("error", "code") != "upstream_unavailable" {
+		t.Errorf("with all upstreams gone: status %d, %.200s; want 503 upstream_unavailable", r.status, r.body)
+	}
+}

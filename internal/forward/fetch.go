@@ -1,0 +1,17 @@
+package forward
+
+import "context"
+
+// Fetch sends a call and reads its whole answer, of whatever kind it is. What it gives lies within Limits.Answer.
+func (e *Engine) Fetch(ctx context.Context, c Call) (status int, body []byte, err error) {
+	r, err := e.Open(ctx, c)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer r.Close()
+	body, err = r.readAll()
+	if err != nil {
+		return 0, nil, r.bad("the upstream %s broke off in the middle of its answer", err)
+	}
+	return r.Status, body, nil
+}

@@ -1,0 +1,130 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"mooring"
+	"mooring/internal/forward"
+	"mooring/internal/problem"
+	"mooring/internal/serve"
+	"mooring/internal/upstream"
+)
+
+// modelsTimeout bounds the wait for an upstream's list: one that is slow must not keep the others' from the client.
+const modelsTimeout = 5 * time.Second
+
+// modelList is the answer of both protocols at once: OpenAI's clients read object and data, Anthropic's data and the page.
+type modelList struct {
+	Object  string            `json:"object"`
+	Data    []json.RawMessage `json:"data"`
+	HasMore bool              `json:"has_more"`
+	FirstID *string           `json:"first_id"`
+	LastID  *string           `json:"last_id"`
+}
+
+// models lists the models of all upstreams, each as its upstream describes it, and only where that upstream would serve it.
+func (a *API) models() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p := mooring.Chat
+		if r.Header.Get("Anthropic-Version") != "" {
+			p = mooring.Messages
+		}
+		list, err := a.listModels(r, p)
+		if err != nil {
+			problem.Write(w, p, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		enc := json.NewEncoder(w)
+		enc.SetEscapeHTML(false)
+		_ = enc.Encode(list) // the client has gone, or it has the list
+	})
+}
+
+func (a *API) listModels(r *http.Request, p mooring.Protocol) (*modelList, error) {
+	caller, err := a.Gate.Caller(r)
+	if err != nil {
+		return nil, err
+	}
+	release, err := a.Gate.Admit(r.Context(), caller, serve.Ask{})
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	all := a.Fleet.All()
+	found := make([][]json.RawMessage, len(all))
+	errs := make([]error, len(all))
+	var wg sync.WaitGroup
+	for i, u := range all {
+		wg.Go(func() { found[i], errs[i] = a.modelsOf(r, caller, u) })
+	}
+	wg.Wait()
+	list := a.merge(all, found)
+	if len(list.Data) == 0 {
+		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+			return nil, errs[i]
+		}
+	}
+	return list, nil
+}
+
+// modelsOf asks one upstream. What it answers that is no list counts as none.
+func (a *API) modelsOf(r *http.Request, caller mooring.Caller, u *upstream.Upstream) ([]json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), modelsTimeout)
+	defer cancel()
+	c := forward.Call{Upstream: u, Account: u.Account(""), Protocol: mooring.Chat, Method: http.MethodGet, Path: "/v1/models", Header: http.Header{}, Own: caller.Own}
+	if u.Speaks == upstream.SpeaksAnthropic {
+		c.Protocol, c.Query = mooring.Messages, "limit=1000"
+		c.Header.Set("Anthropic-Version", "2023-06-01")
+	}
+	_, body, err := a.Forward.Fetch(ctx, c)
+	if err != nil {
+		a.Log.LogAttrs(ctx, slog.LevelWarn, "models not listed", slog.String("upstream", string(u.Name)), slog.Any("err", err))
+		return nil, err
+	}
+	var list struct {
+		Data []json.RawMessage `json:"data"`
+	}
+	if json.Unmarshal(body, &list) != nil {
+		return nil, nil
+	}
+	return list.Data, nil
+}
+
+// merge keeps of each model the first description, of an upstream that is a candidate for it.
+func (a *API) merge(all []*upstream.Upstream, found [][]json.RawMessage) *modelList {
+	list := &modelList{Object: "list", Data: []json.RawMessage{}}
+	seen := map[string]bool{}
+	for i, u := range all {
+		for _, raw := range found[i] {
+			var m struct {
+				ID string `json:"id"`
+			}
+			if json.Unmarshal(raw, &m) != nil || m.ID == "" || seen[m.ID] || !a.serves(u, m.ID) {
+				continue
+			}
+			seen[m.ID] = true
+			list.Data = append(list.Data, raw)
+			if list.FirstID == nil {
+				list.FirstID = &m.ID
+			}
+			list.LastID = &m.ID
+		}
+	}
+	return list
+}
+
+func (a *API) serves(u *upstream.Upstream, model string) bool {
+	for _, p := range []mooring.Protocol{mooring.Chat, mooring.Messages} {
+		if slices.Contains(a.Fleet.Candidates(p, model), u) {
+			return true
+		}
+	}
+	return false
+}

@@ -13,7 +13,7 @@ type Begin struct {
 	New      bool
 	Aliases  []Alias // to be added. For a new session the first one decides a race
 	Turn     Turn
-	Messages []Message // new ones, in order
+	Messages []Message      // new ones, in order
 	Claim    *Pin           // nil where the session has its pin
 	Stale    time.Time      // a pin that was last used before gives way to the claim
 	Remote   *RemoteSession // nil where the upstream keeps no state or the id is known
@@ -42,8 +42,8 @@ func (c *Bind) Outcome() error { return c.Err }
 
 // End is a turn's one final state with its answer. Where the turn or its session is gone nothing is written.
 type End struct {
-	Turn      Turn     // Tenant, ID, Session and everything that the end decides
-	Answer    *Message // nil where nothing arrived
+	Turn      Turn           // Tenant, ID, Session and everything that the end decides
+	Answer    *Message       // nil where nothing arrived
 	Bind      *Pin           // a binding that shares the commit
 	Remote    *RemoteSession // as in Bind
 	DropClaim bool           // the claim of this turn is given up

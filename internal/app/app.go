@@ -71,7 +71,8 @@ func New(cfg config.Config, o Options) (*App, error) {
 // recoverTimeout bounds the work on what a dead process left behind.
 const recoverTimeout = 30 * time.Second
 
-// Start opens the store, takes up what a dead process left behind and accepts requests. After an error nothing runs.
+// Start opens the store, takes the port, takes up what a dead process left behind and accepts requests. After an error nothing
+// runs, and where the port is taken nothing of what was left has changed: whoever has it may still be at work on it.
 func (a *App) Start(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
@@ -83,12 +84,16 @@ func (a *App) Start(ctx context.Context) (err error) {
 		return err
 	}
 	a.build(cfg) //nolint:contextcheck // what it starts outlives the start
+	if err := a.listen(ctx, cfg); err != nil {
+		return err
+	}
 	recovery, cancel := context.WithTimeout(ctx, recoverTimeout)
 	defer cancel()
 	if err := a.record.Start(recovery); err != nil {
 		return &config.Error{Key: "store", Msg: fmt.Sprintf("cannot take up what was left: %v", err)}
 	}
-	return a.listen(ctx, cfg)
+	a.server.Start(a.handler(cfg)) //nolint:contextcheck // requests have contexts of their own
+	return nil
 }
 
 func (a *App) open(ctx context.Context, cfg *config.Config) error {
@@ -109,7 +114,8 @@ func (a *App) open(ctx context.Context, cfg *config.Config) error {
 // build makes the rooms that need the store.
 func (a *App) build(cfg *config.Config) {
 	a.record = record.New(record.Options{
-		Store: timedStore{a.store, a.metrics}, Journal: journalOf(cfg), Replica: a.ids.replica, Log: a.opts.Log, Now: time.Now, Retention: cfg.Sessions.Retention,
+		Store: timedStore{a.store, a.metrics}, Journal: journalBeside(cfg.Store.File()), Straight: cfg.Durability == config.Full, Replica: a.ids.replica,
+		Log: a.opts.Log, Now: time.Now, Retention: cfg.Sessions.Retention,
 	})
 	a.reader = reader{a.store, a.record}
 	a.onStop(a.record.Close)
@@ -145,6 +151,7 @@ func (a *App) runner() *turn.Runner {
 	}
 }
 
+// listen takes the port; nothing is accepted yet.
 func (a *App) listen(ctx context.Context, cfg *config.Config) error {
 	addr, err := a.server.Listen(ctx, cfg.Listen)
 	if err != nil {
@@ -152,11 +159,7 @@ func (a *App) listen(ctx context.Context, cfg *config.Config) error {
 	}
 	a.addr = addr.String()
 	a.onStop(func() { a.closed("listener", a.server.Close()) }) //nolint:contextcheck // as above
-	if err := cfg.CheckReach(a.addr); err != nil {
-		return err // a name that was taken for this machine's own
-	}
-	a.server.Start(a.handler(cfg)) //nolint:contextcheck // requests have contexts of their own
-	return nil
+	return cfg.CheckReach(a.addr)                               // a name may have been taken for this machine's own
 }
 
 // Addr gives the address that is listened on.

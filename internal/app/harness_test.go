@@ -149,7 +149,7 @@ func (p *product) spawn() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if err := p.proc.Start(); err != nil {
+	if err = p.proc.Start(); err != nil {
 		p.t.Fatal(err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')

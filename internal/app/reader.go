@@ -5,18 +5,8 @@ import (
 	"time"
 
 	"mooring"
-	"mooring/internal/config"
 	"mooring/internal/record"
 )
-
-// journalOf gives the file beside which the journal stands. With PostgreSQL there is none, since replicas have to see each
-// other's turns, nor with `durability: full`, since a flush costs the same wherever it happens.
-func journalOf(cfg *config.Config) string {
-	if cfg.Durability == config.Full {
-		return ""
-	}
-	return cfg.Store.File()
-}
 
 // reader reads the store as it is once all that is safe has reached it.
 type reader struct {

@@ -359,7 +359,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	}
 }
 
-// C149: an upstream's error goes to the client as it came; what it repeats of its key stays out of what Mooring keeps.
+// C149: an upstream's error goes to the client as it came, but for Mooring's own key in it, which is kept nowhere either.
 func TestUpstreamThatRepeatsItsKey(t *testing.T) {
 	t.Parallel()
 	u := upstreamtest.New(t)
@@ -367,8 +367,11 @@ func TestUpstreamThatRepeatsItsKey(t *testing.T) {
 	p := start(t, keyring()+"upstreams:\n"+upstreamYAML("u1", u.URL, "key: "+key))
 	u.Always(upstreamtest.Reply{Status: http.StatusUnauthorized, Body: []byte(`{"error":{"message":"Incorrect API key provided: ` + key + `"}}`)})
 	alice := p.as("KA")
-	alice.chat("s1", "hello").want(http.StatusUnauthorized)
-	alice.stream("s1", "hello").want(http.StatusUnauthorized)
+	for _, r := range []*reply{alice.chat("s1", "hello"), alice.stream("s1", "hello")} {
+		if got, want := string(r.want(http.StatusUnauthorized).body), `{"error":{"message":"Incorrect API key provided: ***"}}`; got != want {
+			t.Errorf("C149 the client gets %s, want %s", got, want)
+		}
+	}
 	for _, path := range []string{"/api/sessions/s1/turns", "/api/sessions/s1/messages"} {
 		if r := alice.call(http.MethodGet, path, "").want(http.StatusOK); strings.Contains(string(r.body), key) {
 			t.Errorf("C149 GET %s shows the upstream's key: %s", path, r.body)

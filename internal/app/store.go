@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -22,19 +23,35 @@ import (
 // Store is the turn log as all rooms together need it.
 type Store = *sqlstore.Store
 
-// OpenStore opens the configured store and brings its schema up to date.
+// OpenStore opens the configured store to serve from it and brings its schema up to date.
 func OpenStore(ctx context.Context, cfg config.Config, secret []byte) (Store, error) {
+	return openAs(ctx, cfg, sqlite.Options{BlobKey: secret})
+}
+
+func openAs(ctx context.Context, cfg config.Config, o sqlite.Options) (Store, error) {
 	var store Store
 	var err error
 	if cfg.Store.Postgres() {
-		store, err = postgres.Open(ctx, postgres.Options{DSN: cfg.Store.Reveal(), BlobKey: secret})
+		store, err = postgres.Open(ctx, postgres.Options{DSN: cfg.Store.Reveal(), BlobKey: o.BlobKey})
 	} else {
-		store, err = sqlite.Open(ctx, sqlite.Options{Path: cfg.Store.File(), Durability: sqlite.Durability(cfg.Durability), BlobKey: secret})
+		o.Path, o.Durability = cfg.Store.File(), sqlite.Durability(cfg.Durability)
+		store, err = sqlite.Open(ctx, o)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, sqlite.ErrInUse):
+		return nil, &config.Error{Key: "store", Msg: fmt.Sprintf("%s %v", cfg.Store, sqlite.ErrInUse)}
+	case err != nil:
 		return nil, &config.Error{Key: "store", Msg: fmt.Sprintf("cannot open %s: %v", cfg.Store, err)}
 	}
 	return store, nil
+}
+
+// journalBeside gives the path beside which the journal stands: that of the file itself, under whatever name it is opened.
+func journalBeside(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 // secretBytes is the size of a secret that is made here.
@@ -93,13 +110,14 @@ func writeSynced(path string, data []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// CheckStore opens the store, reads from it and closes it; it gives how many rows belong to no tenant.
+// CheckStore opens the store, reads from it and closes it; it gives how many rows belong to no tenant. It works beside a
+// server that has the store, too.
 func CheckStore(ctx context.Context, cfg config.Config) (stray int, err error) {
 	secret, err := secretOf(&cfg)
 	if err != nil {
 		return 0, err
 	}
-	store, err := OpenStore(ctx, cfg, secret)
+	store, err := openAs(ctx, cfg, sqlite.Options{BlobKey: secret, Look: true})
 	if err != nil {
 		return 0, err
 	}

@@ -11,7 +11,7 @@ func (e *Engine) Fetch(ctx context.Context, c Call) (status int, body []byte, er
 	defer r.Close()
 	body, err = r.readAll()
 	if err != nil {
-		return 0, nil, r.bad("the upstream %s broke off in the middle of its answer", err)
+		return 0, nil, r.bad("The upstream %s broke off in the middle of its answer; try again.", err)
 	}
 	return r.Status, body, nil
 }

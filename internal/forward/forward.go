@@ -120,14 +120,14 @@ func (e *Engine) failure(ctx context.Context, c Call, err error) error {
 	name := c.Upstream.Name
 	switch {
 	case errors.Is(cause, errNoAnswer), isTimeout(err):
-		return &mooring.Error{Code: mooring.CodeUpstreamTimeout, Safe: "the upstream " + string(name) + " gave no answer in time; try again", Err: err}
+		return &mooring.Error{Code: mooring.CodeUpstreamTimeout, Safe: "The upstream " + string(name) + " gave no answer in time; try again.", Err: err}
 	case isRefused(err):
 		return &mooring.Error{
-			Code: mooring.CodeUpstreamUnavailable, Safe: "the upstream " + string(name) + " cannot be reached; try again, or ask whoever runs it",
+			Code: mooring.CodeUpstreamUnavailable, Safe: "The upstream " + string(name) + " cannot be reached; try again, or ask whoever runs it.",
 			RetryAfter: retryRefused, Err: err,
 		}
 	}
-	return &mooring.Error{Code: mooring.CodeUpstreamError, Safe: "the upstream " + string(name) + " broke off before an answer; try again", Err: err}
+	return &mooring.Error{Code: mooring.CodeUpstreamError, Safe: "The upstream " + string(name) + " broke off before an answer; try again.", Err: err}
 }
 
 // retryRefused is what a client of an upstream that cannot be reached is told to wait: servers restart within seconds.

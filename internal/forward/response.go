@@ -41,7 +41,7 @@ type Response struct {
 type Outcome struct {
 	State  mooring.TurnState
 	Code   mooring.Code // of the error that Mooring puts in the answer's place; empty for none
-	Reason string       // why it did not complete
+	Reason string       // why it did not complete: the beginning of a sentence
 	Answer wire.Answer
 	Body   []byte // the whole body of an answer that was read whole
 	Tail   []byte // what a stream's client still gets once the turn is committed: the event that it stops at, and all behind it
@@ -56,13 +56,13 @@ func (r *Response) prepare() error {
 	r.Status, r.Header = r.res.StatusCode, responseHeader(r.res.Header)
 	switch {
 	case r.Status < http.StatusOK:
-		return r.bad("the upstream %s answered with a change of protocol that nobody asked for; check its url", nil)
+		return r.bad("The upstream %s answered with a change of protocol that nobody asked for; check its url.", nil)
 	case r.Status/100 == 3:
-		return r.bad("the upstream %s answered with a redirect, which is not followed; check its url", nil)
+		return r.bad("The upstream %s answered with a redirect, which is not followed; check its url.", nil)
 	}
 	body, err := decoder(r.res.Body, r.res.Header["Content-Encoding"])
 	if err != nil {
-		return r.bad("the upstream %s answered in an encoding that was not asked for", err)
+		return r.bad("The upstream %s answered in an encoding that was not asked for; check what stands before it.", err)
 	}
 	r.body = body
 	r.pump = pump{body: body}
@@ -147,7 +147,7 @@ func (r *Response) Whole() Outcome {
 		return out
 	}
 	if r.Status/100 != 2 {
-		return Outcome{State: mooring.Failed, Reason: "the upstream answered " + http.StatusText(r.Status), Body: data, Early: true}
+		return Outcome{State: mooring.Failed, Reason: "The upstream answered " + http.StatusText(r.Status), Body: r.unkeyed(data), Early: true}
 	}
 	if r.Stream || wire.LooksLikeSSE(data) {
 		return r.assembled(data)
@@ -156,14 +156,25 @@ func (r *Response) Whole() Outcome {
 	if err != nil {
 		return Outcome{
 			State: mooring.Failed, Code: mooring.CodeUpstreamError,
-			Reason: "the upstream " + string(r.call.Upstream.Name) + " answered with something that is no answer of this protocol",
+			Reason: "The upstream " + string(r.call.Upstream.Name) + " answered with something that is no answer of this protocol",
 		}
 	}
 	out := Outcome{State: mooring.Completed, Answer: a, Body: data}
 	if a.Err != nil {
-		out.State, out.Reason, out.Early = mooring.Failed, "the answer is an error: "+a.Err.Type, true
+		out.State, out.Reason, out.Early = mooring.Failed, "The answer is an error: "+a.Err.Type, true
 	}
 	return out
+}
+
+// unkeyed takes Mooring's own credential out of an upstream's error: some repeat the key that they refuse, and the client is
+// not to have it.
+func (r *Response) unkeyed(body []byte) []byte {
+	for _, key := range r.call.Upstream.Secrets() {
+		if key != "" {
+			body = bytes.ReplaceAll(body, []byte(key.Reveal()), []byte(key.String()))
+		}
+	}
+	return body
 }
 
 // partial saves what it can of a body that broke off: what came of a stream, else the usage where that came whole.
@@ -203,9 +214,9 @@ func (r *Response) assembled(data []byte) Outcome {
 	case err != nil:
 		return r.broken(errAnswerTooLarge)
 	case a.Err != nil:
-		return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "the stream held an error", Answer: a, Early: true}
+		return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "The stream held an error", Answer: a, Early: true}
 	case !ended:
-		return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "the stream stopped short of its end", Answer: a, Early: true}
+		return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "The stream stopped short of its end", Answer: a, Early: true}
 	case r.call.Stream:
 		r.Header.Set("Content-Type", "text/event-stream")
 		return Outcome{State: mooring.Completed, Answer: a, Body: data}
@@ -250,20 +261,25 @@ func (r *Response) broken(err error) Outcome {
 	cause := context.Cause(r.ctx)
 	switch {
 	case errors.Is(cause, errSilent):
-		return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamTimeout, Reason: "the upstream " + name + " fell silent", Early: true}
+		return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamTimeout, Reason: "The upstream " + name + " fell silent", Early: true}
 	case r.ctx.Err() != nil && !errors.Is(cause, errLinger):
 		return r.stopped()
 	case errors.Is(err, errAnswerTooLarge):
-		return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "the answer of the upstream " + name + " is larger than limits.answer"}
+		return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "The answer of the upstream " + name + " is larger than limits.answer"}
 	}
-	return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "the upstream " + name + " broke off in the middle of its answer", Early: true}
+	return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "The upstream " + name + " broke off in the middle of its answer", Early: true}
+}
+
+// Reason is why, in the words of an error, without what to do about it.
+func Reason(e *mooring.Error) string {
+	reason, _, _ := strings.Cut(e.Safe, ";")
+	return strings.TrimSuffix(reason, ".")
 }
 
 // stopped is the outcome of an answer that nobody waits for any more: its client went away, or the server ended the request.
 func (r *Response) stopped() Outcome {
 	if e, ok := errors.AsType[*mooring.Error](context.Cause(r.ctx)); ok {
-		reason, _, _ := strings.Cut(e.Safe, ";") // what to do is said where the client reads it
-		return Outcome{State: mooring.Failed, Code: e.Code, Reason: reason}
+		return Outcome{State: mooring.Failed, Code: e.Code, Reason: Reason(e)}
 	}
-	return Outcome{State: mooring.Cancelled, Reason: "the client went away"}
+	return Outcome{State: mooring.Cancelled, Reason: "The client went away"}
 }

@@ -32,7 +32,7 @@ func (r *Response) Peek() Outcome {
 		case ferr != nil:
 			return early(r.broken(ferr), r.meter)
 		case class == wire.Error:
-			return Outcome{State: mooring.Failed, Reason: "the first event is an error", Answer: r.meter.Answer(), Early: true}
+			return Outcome{State: mooring.Failed, Reason: "The first event is an error", Answer: r.meter.Answer(), Early: true}
 		case class >= wire.Content || r.meter.Terminal(), errors.Is(err, io.EOF) && r.meter.Complete():
 			return Outcome{}
 		case errors.Is(err, io.EOF):
@@ -114,7 +114,7 @@ func (r *Response) gone() Outcome {
 func (r *Response) completed(tail []byte) Outcome {
 	out := Outcome{State: mooring.Completed, Answer: r.meter.Answer(), Tail: tail}
 	if out.Answer.Err != nil {
-		out.State, out.Reason = mooring.Failed, "the upstream sent an error in its stream"
+		out.State, out.Reason = mooring.Failed, "The upstream sent an error in its stream"
 	}
 	return out
 }
@@ -145,13 +145,13 @@ func (r *Response) ended(err error) Outcome {
 func (r *Response) lingered() bool { return errors.Is(context.Cause(r.ctx), errLinger) }
 
 func (r *Response) short() Outcome {
-	return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "the upstream " + string(r.call.Upstream.Name) + " stopped short of its end", Early: true}
+	return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "The upstream " + string(r.call.Upstream.Name) + " stopped short of its end", Early: true}
 }
 
 // FailureTail is what ends a stream that failed: an error event in its protocol and, on chat, the terminator, because clients
 // wait for it. After store_unavailable there is none: a terminator would say that the turn is kept.
 func FailureTail(p mooring.Protocol, code mooring.Code, reason string) []byte {
-	tail := wire.ErrorEvent(p, code, reason+"; send the request again")
+	tail := wire.ErrorEvent(p, code, reason+"; send the request again.")
 	if p == mooring.Chat && code != mooring.CodeStoreUnavailable {
 		tail = append(tail, wire.NewMeter(p, wire.MeterLimits{}).Terminator()...)
 	}

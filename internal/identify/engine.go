@@ -98,7 +98,7 @@ func New(o Options) *Engine {
 
 // HeaderNames are the request headers that carry an id here, in the spelling with hyphens.
 func (e *Engine) HeaderNames() []string {
-	out := []string{headerMooring}
+	out := make([]string, 0, len(e.byHeader))
 	for name := range e.byHeader {
 		out = append(out, name)
 	}

@@ -3,6 +3,7 @@ package identify
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"mooring"
@@ -52,7 +53,7 @@ func (e *Engine) Resolve(ctx context.Context, q Request) (*Finding, error) {
 func (e *Engine) exactly(ctx context.Context, q Request, r *reading, f *Finding) error {
 	k, err := e.session(ctx, q.Tenant, mooring.SessionID(r.exact))
 	if mooring.CodeOf(err) == mooring.CodeSessionNotFound || !strings.HasPrefix(r.exact, "ses_") {
-		return mooring.Errorf(mooring.CodeSessionNotFound, "there is no session of the id in X-Mooring-Session; leave the header out to begin one")
+		return mooring.Errorf(mooring.CodeSessionNotFound, "There is no session of the id in X-Mooring-Session; leave the header out to begin one.")
 	}
 	if err != nil {
 		return err
@@ -98,6 +99,7 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 		k, err := e.session(ctx, q.Tenant, id)
 		if mooring.CodeOf(err) == mooring.CodeSessionNotFound {
 			e.Forget(q.Tenant, id, []mooring.Alias{a})
+			delete(hits, a) // it may be given to another session
 			continue
 		}
 		if err != nil {
@@ -156,9 +158,10 @@ func agentAlias(session, agent string) mooring.Alias {
 	return mooring.Alias{Class: mooring.ClassName + headerAgent, Value: session + "\x00" + agent}
 }
 
-// parentAliases are the names under which a parent's id may be known: as unguessable, under the child's own header, or generic.
+// parentAliases are the names under which a parent's id may be known: under the child's own header, as unguessable, or generic.
 func parentAliases(child *signal, id string) []mooring.Alias {
-	return []mooring.Alias{child.alias(id), {Class: mooring.ClassGeneric, Value: id}}
+	generic := signal{scope: scopeGeneric}
+	return slices.Compact([]mooring.Alias{child.alias(id), generic.alias(id)})
 }
 
 // minted opens a session for a request that names none.
@@ -182,7 +185,7 @@ func (e *Engine) fresh(q Request, key string) mooring.Session {
 func equals(ids []seen) []mooring.Alias {
 	var out []mooring.Alias
 	for _, id := range ids[1:] {
-		if id.value == ids[0].value && id.alias != ids[0].alias {
+		if id.value == ids[0].value && id.alias != ids[0].alias && !slices.Contains(out, id.alias) {
 			out = append(out, id.alias)
 		}
 	}

@@ -84,9 +84,9 @@ func unguessable(v string) bool {
 // few different characters.
 func random(v string) bool {
 	var seen [128]bool
-	different, turns, digits := 0, 0, 0
+	different, turns, digits, mixed := 0, 0, 0, 0
 	for i := range len(v) {
-		if kindOf(v[i]) == 0 {
+		if kindOf(v[i]) == digit {
 			digits++
 		}
 		if c := v[i]; !seen[c] {
@@ -95,19 +95,29 @@ func random(v string) bool {
 		}
 		if i > 0 && kindOf(v[i]) != kindOf(v[i-1]) {
 			turns++
+			if kindOf(v[i]) == digit || kindOf(v[i-1]) == digit {
+				mixed++
+			}
 		}
 	}
-	return different >= 8 && turns >= 4 && digits >= 2
+	return different >= 8 && turns >= 4 && digits >= 2 && mixed >= 2
 }
+
+// The kinds of the characters of a plain id.
+const (
+	digit = iota
+	lower
+	upper
+)
 
 func kindOf(c byte) int {
 	switch {
 	case c >= '0' && c <= '9':
-		return 0
+		return digit
 	case c >= 'a' && c <= 'z':
-		return 1
+		return lower
 	}
-	return 2
+	return upper
 }
 
 // claudeUserID takes the session out of the metadata.user_id that Claude Code sends: a JSON text since 2.1.84, before that

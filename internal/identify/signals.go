@@ -58,7 +58,10 @@ func (e *Engine) read(header http.Header, fields []wire.Field) (*reading, error)
 	if err != nil {
 		return nil, err
 	}
-	return r, e.sort(r, found)
+	if err = e.sort(r, found); err == nil {
+		r.parent = r.parentIn(extra)
+	}
+	return r, err
 }
 
 // companions checks the names that travel with an id as ids are checked, and begins a reading with them.
@@ -70,13 +73,18 @@ func companions(extra map[string]string) (*reading, error) {
 			return nil, err
 		}
 	}
-	r := &reading{exact: extra[lowerName(headerMooring)], agent: extra[headerAgent], agentOf: extra[headerParentAgent]}
+	return &reading{exact: extra[lowerName(headerMooring)], agent: extra[headerAgent], agentOf: extra[headerParentAgent]}, nil
+}
+
+// parentIn gives the id that the first of the parent headers names. No session is its own parent: some programs name the root
+// of a tree in every request, the root's included.
+func (r *reading) parentIn(extra map[string]string) string {
 	for _, name := range parents() {
-		if r.parent == "" {
-			r.parent = extra[name]
+		if v := extra[name]; v != "" && len(r.ids) > 0 && v != r.ids[0].value {
+			return v
 		}
 	}
-	return r, nil
+	return ""
 }
 
 // sort checks the values found and puts the usable ones in their order.

@@ -10,38 +10,7 @@ import (
 
 	"mooring"
 	"mooring/internal/identify"
-	"mooring/internal/wire"
 )
-
-// sessions is a store that knows sessions by their aliases' values.
-type sessions map[string]mooring.Session
-
-func (s sessions) AliasHits(_ context.Context, _ mooring.Tenant, aliases []mooring.Alias) ([]mooring.AliasHit, error) {
-	var out []mooring.AliasHit
-	for _, a := range aliases {
-		if known, ok := s[a.Value]; ok {
-			out = append(out, mooring.AliasHit{Alias: a, Session: known.ID})
-		}
-	}
-	return out, nil
-}
-
-func (s sessions) Session(_ context.Context, _ mooring.Tenant, id mooring.SessionID) (mooring.Session, error) {
-	for _, known := range s {
-		if known.ID == id {
-			return known, nil
-		}
-	}
-	return mooring.Session{}, mooring.Errorf(mooring.CodeSessionNotFound, "gone")
-}
-
-func (sessions) Chain(context.Context, mooring.Tenant, mooring.SessionID, mooring.ChainKind, [][]byte) ([]mooring.ChainEntry, error) {
-	return nil, nil
-}
-
-func (sessions) Children(context.Context, mooring.Tenant, mooring.SessionID, mooring.MessageID) ([]mooring.Message, error) {
-	return nil, nil
-}
 
 const (
 	claude       = "11111111-2222-4333-8444-555555555555"
@@ -52,15 +21,29 @@ const (
 func resolve(t *testing.T, header http.Header, more string) (*identify.Finding, error) {
 	t.Helper()
 	e := identify.New(identify.Options{
-		Store:  sessions{claude: {ID: known, Root: known, Key: claude}},
-		Secret: []byte("0123456789abcdef0123456789abcdef"), NewSession: func() mooring.SessionID { return "ses_01BX5ZZKBKACTAV9WEVGEMMVRZ" },
-		NewKey: func() string { return "api-new" },
+		Store: oneSession{}, Secret: secret, NewSession: func() mooring.SessionID { return "ses_01BX5ZZKBKACTAV9WEVGEMMVRZ" }, NewKey: func() string { return "api-new" },
 	})
-	q, err := wire.Decode(mooring.Chat, []byte(`{"model":"m",`+more+`"messages":[{"role":"user","content":"hi"}]}`), wire.Limits{JSONDepth: 16})
-	if err != nil {
-		t.Fatal(err)
+	return e.Resolve(t.Context(), ask{header: header, body: more}.decode(t))
+}
+
+// oneSession is a store that holds one session, known by one id.
+type oneSession struct{ identify.Store }
+
+func (oneSession) AliasHits(_ context.Context, _ mooring.Tenant, aliases []mooring.Alias) ([]mooring.AliasHit, error) {
+	var out []mooring.AliasHit
+	for _, a := range aliases {
+		if a.Value == claude {
+			out = append(out, mooring.AliasHit{Alias: a, Session: known})
+		}
 	}
-	return e.Resolve(t.Context(), identify.Request{Tenant: "acme", Header: header, Wire: q})
+	return out, nil
+}
+
+func (oneSession) Session(_ context.Context, _ mooring.Tenant, id mooring.SessionID) (mooring.Session, error) {
+	if id == known {
+		return mooring.Session{ID: known, Root: known, Key: claude}, nil
+	}
+	return mooring.Session{}, mooring.Errorf(mooring.CodeSessionNotFound, "gone")
 }
 
 func TestPlaceholdersAreNoIDs(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package price knows what models cost. It prices a usage and never guesses: a model without a price has no cost, nor has an
-// answer whose upstream told a count that its price leaves open. It is pure and has no goroutines.
+// answer whose upstream told no count, or one that its price leaves open. It is pure and has no goroutines.
 package price
 
 import (
@@ -45,7 +45,7 @@ func NewTable(prices map[string]Price) *Table {
 // Cost gives the cost of a usage in USD, nil where it is unknown.
 func (t *Table) Cost(model string, u mooring.Usage) *float64 {
 	p, ok := t.find(model)
-	if !ok {
+	if !ok || u == (mooring.Usage{}) {
 		return nil
 	}
 	sum := 0.0

@@ -4,114 +4,101 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"slices"
 
 	"mooring"
 )
 
-// journaled writes a change into the journal and queues it for the store; false leaves it to the ordinary way: there is no
-// journal, the store has to answer, or it is down and the caller should hear.
-func (w *Writer) journaled(ctx context.Context, c mooring.Change) (safe bool, err error) {
-	if w.options.Journal == "" || w.down.Load() {
-		return false, nil
+// handed says that a change goes to the loop, never straight into the store: it may be journaled, or brings names.
+func (w *Writer) handed(c mooring.Change) bool {
+	if w.options.Journal == "" {
+		return false
 	}
-	f, ok := frameOf(c)
-	if !ok && !isNew(c) {
-		return false, nil
-	}
-	w.order.Lock()
-	defer w.order.Unlock()
-	if err := w.takeName(ctx, c); err != nil || !ok {
-		return false, err
-	}
-	own := ownCopy(c)
-	seq, err := w.journal.write(f)
-	if err != nil {
-		w.options.Log.LogAttrs(ctx, slog.LevelError, "journal not written, the store is asked directly", slog.Any("err", err))
-		return false, nil
-	}
-	w.waiting.Add(1)
-	w.queue <- &Pending{change: own, seq: seq}
-	return true, nil
+	_, fast := frameOf(c)
+	return fast || len(namesOf(c)) > 0
 }
 
-// name is a first alias: what two requests that begin the same session race for.
-type name struct {
-	tenant mooring.Tenant
-	mooring.Alias
-}
+// ahead is how many bytes of changes the journal may be ahead of the store: they are held in memory too.
+const ahead = 64 << 20
 
-// takeName makes sure that a new session's first alias is nobody's: not the store's, and not that of a session on its way
-// there. It is asked in the order of the journal, so of two that race one wins.
-func (w *Writer) takeName(ctx context.Context, c mooring.Change) error {
-	if !isNew(c) {
+// enqueue hands a change to the loop. One whose outcome is known is written into the journal before, and its caller hears at
+// once. While the store fails none is: then the caller should hear. Nor is one while the store is far behind: then the caller
+// should wait for it. There is room in the queue.
+func (w *Writer) enqueue(ctx context.Context, p *Pending) error {
+	w.waiting.Add(1) // before its names are noted: who loses a name to it waits for it with Sync
+	if p.change == nil || !w.handed(p.change) {
+		w.queue <- p
 		return nil
 	}
-	b := c.(*mooring.Begin) //nolint:forcetypeassert // as isNew says
-	n := name{b.Session.Tenant, b.Aliases[0]}
-	_, taken := w.fresh[n]
-	if !taken {
-		hits, err := w.options.Store.AliasHits(ctx, n.tenant, b.Aliases[:1])
-		if err != nil {
-			return err
-		}
-		taken = len(hits) > 0
+	if err := w.takeNames(ctx, p.change); err != nil {
+		w.waiting.Add(-1)
+		return err
 	}
-	if taken {
-		return mooring.Errorf(mooring.CodeSessionTaken, "another request has just begun this session")
+	p.named = true
+	own, f, ok := ownCopy(p.change)
+	if !ok || w.failing.Load() || w.ahead.Load() > ahead {
+		w.queue <- p
+		return nil
 	}
-	w.fresh[n] = struct{}{}
+	if err := w.journaled(p, own, f); err != nil {
+		w.options.Log.LogAttrs(ctx, slog.LevelError, "journal not written, the store is asked directly", slog.Any("err", err))
+		w.queue <- p
+	}
 	return nil
 }
 
-func isNew(c mooring.Change) bool {
-	b, ok := c.(*mooring.Begin)
-	return ok && b.New && len(b.Aliases) > 0
-}
-
-// forgetNames is for changes that the store has, or will never have: from now on it answers for their names.
-func (w *Writer) forgetNames(batch []*Pending) {
-	if w.options.Journal == "" {
-		return
+func (w *Writer) journaled(p *Pending, own mooring.Change, f frame) error {
+	payload, err := w.journal.encode(f)
+	if err != nil {
+		return err
 	}
 	w.order.Lock()
 	defer w.order.Unlock()
-	for _, p := range batch {
-		if isNew(p.change) && !slices.Contains(w.retry, p) {
-			b := p.change.(*mooring.Begin) //nolint:forcetypeassert // as isNew says
-			delete(w.fresh, name{b.Session.Tenant, b.Aliases[0]})
-		}
+	seq, err := w.journal.write(payload)
+	if err != nil {
+		return err
 	}
+	w.ahead.Add(int64(len(payload)))
+	w.queue <- &Pending{change: own, seq: seq, named: p.named, size: len(payload)}
+	p.finish(nil)
+	return nil
 }
 
-// ownCopy makes a change that holds no bytes of its caller, who goes on while the store has not seen it yet.
-func ownCopy(c mooring.Change) mooring.Change {
+// ownCopy makes a change that holds no bytes of its caller, who goes on while the store has not seen it yet, nor an outcome.
+// ok is false where there is no frame for it.
+func ownCopy(c mooring.Change) (own mooring.Change, f frame, ok bool) { //nolint:ireturn // changes are of any kind
+	if _, ok := frameOf(c); !ok {
+		return nil, frame{}, false
+	}
 	switch c := c.(type) {
 	case *mooring.Begin:
-		own := *c
-		own.Messages = make([]mooring.Message, len(c.Messages))
+		b := *c
+		b.Won, b.RemoteID, b.Err = nil, "", nil
+		b.Messages = make([]mooring.Message, len(c.Messages))
 		for i, m := range c.Messages {
 			m.Content = bytes.Clone(m.Content)
-			own.Messages[i] = m
+			b.Messages[i] = m
 		}
-		return &own
+		own = &b
 	case *mooring.Bind:
-		own := *c
-		return &own
+		b := *c
+		b.Taken, b.Err = false, nil
+		own = &b
 	case *mooring.End:
-		own := *c
+		e := *c
+		e.Taken, e.Err = false, nil
 		if c.Answer != nil {
 			m := *c.Answer
 			m.Content = bytes.Clone(m.Content) // of a span of the whole answer it keeps no more than itself
-			own.Answer = &m
+			e.Answer = &m
 		}
-		return &own
+		own = &e
 	}
-	return c
+	f, _ = frameOf(own)
+	return own, f, true
 }
 
 // emptied empties the journal of what the store has. A journal below the given size is left alone.
-func (w *Writer) emptied(seq uint64, least int64) {
+func (w *Writer) emptied(ctx context.Context, seq uint64, least int64) {
 	if w.options.Journal == "" {
 		return
 	}
@@ -121,6 +108,6 @@ func (w *Writer) emptied(seq uint64, least int64) {
 		return
 	}
 	if err := w.journal.applied(seq, least); err != nil {
-		w.options.Log.LogAttrs(context.Background(), slog.LevelWarn, "journal not emptied", slog.Any("err", err))
+		w.options.Log.LogAttrs(ctx, slog.LevelWarn, "journal not emptied", slog.Any("err", err))
 	}
 }

@@ -14,6 +14,8 @@ const (
 	linger = 50 * time.Millisecond
 	// retryEvery is how long a store that was down is left alone.
 	retryEvery = 250 * time.Millisecond
+	// upkeepAgain is how long an upkeep that failed is left alone.
+	upkeepAgain = 5 * time.Second
 	// journalKept is the size from which the journal is emptied under load; below it, that waits for an idle moment.
 	journalKept = 1 << 20
 )
@@ -32,10 +34,11 @@ func (w *Writer) loop() {
 				w.lastTry()
 				return
 			}
-			w.commit(w.gather(first))
+			<-w.room
+			w.commitNext(w.gather(first))
 		case <-again.C:
 			if len(w.retry) > 0 {
-				w.commit(nil)
+				w.commitNext(nil)
 			}
 		case <-w.wake:
 			idle.Reset(idleAfter)
@@ -45,8 +48,8 @@ func (w *Writer) loop() {
 	}
 }
 
-// commit applies a batch behind what the store would not take before.
-func (w *Writer) commit(batch []*Pending) {
+// commitNext applies a batch behind what the store would not take before.
+func (w *Writer) commitNext(batch []*Pending) {
 	<-w.turn
 	all := append(w.retry, batch...)
 	w.retry = nil
@@ -58,7 +61,7 @@ func (w *Writer) commit(batch []*Pending) {
 // lastTry is for what the journal alone has when the program stops; what fails again is moved by the next start.
 func (w *Writer) lastTry() {
 	if len(w.retry) > 0 {
-		w.commit(nil)
+		w.commitNext(nil)
 	}
 }
 
@@ -78,6 +81,7 @@ func (w *Writer) gather(first *Pending) []*Pending {
 		if !ok {
 			break
 		}
+		<-w.room
 		batch = append(batch, p)
 		urgent = urgent || p.seq == 0
 	}
@@ -119,12 +123,13 @@ func (w *Writer) upkeep(seen int64, idle *time.Timer) int64 {
 	}
 	defer func() { w.turn <- struct{}{} }()
 	w.dirty.Store(false)
-	w.emptied(w.moved.Load(), 0)
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
+	w.emptied(ctx, w.moved.Load(), 0)
 	if err := w.options.Store.Idle(ctx); err != nil {
 		w.options.Log.LogAttrs(ctx, slog.LevelWarn, "store upkeep failed", slog.Any("err", err))
-		w.markDirty() // and try again
+		w.dirty.Store(true) // and try again, without filling the log
+		idle.Reset(upkeepAgain)
 	}
 	return seen
 }
@@ -133,61 +138,73 @@ func (w *Writer) upkeep(seen int64, idle *time.Timer) int64 {
 func (w *Writer) apply(ctx context.Context, batch []*Pending) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
-	defer w.forgetNames(batch)
-	changes, seq := changesOf(batch)
-	var err error
-	if len(changes) > 0 {
-		err = w.applyTwice(ctx, changes)
-		w.commits.Add(1)
-		w.markDirty()
-	}
-	switch {
-	case err == nil:
-		w.movedTo(seq)
-	case len(batch) > 1 && mooring.KindOf(err) != mooring.KindStore:
+	err := w.store(ctx, batch)
+	if len(batch) > 1 && err != nil && !isDown(err) {
 		w.separately(ctx, batch)
 		return
-	default:
-		w.keep(batch, err)
 	}
-	for _, p := range batch {
-		p.finish(err)
+	w.settle(ctx, batch, err)
+}
+
+// separately commits each change of a batch that failed for a fault in one of them, so that only that one fails. Where the
+// store goes down meanwhile, nothing goes ahead of what waits for it.
+func (w *Writer) separately(ctx context.Context, batch []*Pending) {
+	for i := range batch {
+		err := w.store(ctx, batch[i:i+1])
+		if isDown(err) {
+			w.settle(ctx, batch[i:], err)
+			return
+		}
+		w.settle(ctx, batch[i:i+1], err)
 	}
 }
 
-// changesOf gives what a batch changes, with a note of the last frame of the journal that is in it.
-func changesOf(batch []*Pending) (changes []mooring.Change, seq uint64) {
-	changes = make([]mooring.Change, 0, len(batch)+1)
+func isDown(err error) bool { return err != nil && mooring.KindOf(err) == mooring.KindStore }
+
+// store commits what a batch changes, with a note of the last frame of the journal that is in it.
+func (w *Writer) store(ctx context.Context, batch []*Pending) error {
+	changes, seq := make([]mooring.Change, 0, len(batch)+1), uint64(0)
 	for _, p := range batch {
 		if p.change != nil {
 			changes = append(changes, p.change)
 		}
 		seq = max(seq, p.seq)
 	}
+	if len(changes) == 0 {
+		return nil
+	}
 	if seq > 0 {
 		changes = append(changes, &mooring.Applied{Seq: seq})
 	}
-	return changes, seq
-}
-
-func (w *Writer) movedTo(seq uint64) {
-	if seq > 0 {
-		w.moved.Store(seq)
-		w.emptied(seq, journalKept)
+	err := w.applyTwice(ctx, changes)
+	w.commits.Add(1)
+	w.markDirty()
+	if err == nil && seq > 0 {
+		w.movedTo(ctx, seq)
 	}
+	return err
 }
 
-// keep holds on to what is safe in the journal while the store is down. A change that the store refuses for itself would
-// block all that follow: it is named in the log and left.
-func (w *Writer) keep(batch []*Pending, err error) {
+func (w *Writer) movedTo(ctx context.Context, seq uint64) {
+	w.moved.Store(seq)
+	w.emptied(ctx, seq, journalKept)
+}
+
+// settle tells the callers of a batch. What is safe in the journal is kept while the store is down.
+func (w *Writer) settle(ctx context.Context, batch []*Pending, err error) {
 	for _, p := range batch {
-		switch {
-		case p.seq == 0:
-		case mooring.KindOf(err) == mooring.KindStore:
-			w.retry = append(w.retry, p)
-		default:
-			w.options.Log.LogAttrs(context.Background(), slog.LevelError, "change not stored", slog.Any("err", err))
+		if p.seq > 0 && isDown(err) {
+			w.retry, w.refusal = append(w.retry, p), err
+			continue
 		}
+		w.ahead.Add(-int64(p.size))
+		if p.named {
+			w.forget(namesOf(p.change))
+		}
+		if p.seq > 0 && err != nil {
+			w.reject(ctx, p, err)
+		}
+		p.finish(err)
 	}
 }
 
@@ -195,29 +212,11 @@ func (w *Writer) keep(batch []*Pending, err error) {
 // applies the same batch twice without harm.
 func (w *Writer) applyTwice(ctx context.Context, changes []mooring.Change) error {
 	err := w.options.Store.Apply(ctx, changes)
-	if mooring.KindOf(err) == mooring.KindStore && !errors.Is(err, context.DeadlineExceeded) {
+	if isDown(err) && !errors.Is(err, context.DeadlineExceeded) {
 		err = w.options.Store.Apply(ctx, changes)
 	}
-	w.down.Store(mooring.KindOf(err) == mooring.KindStore)
+	w.failing.Store(err != nil)
 	return err
-}
-
-// separately commits each change of a batch that failed for a fault in one of them, so that only that one fails.
-func (w *Writer) separately(ctx context.Context, batch []*Pending) {
-	for i, p := range batch {
-		if p.change == nil {
-			p.finish(nil)
-			continue
-		}
-		changes, seq := changesOf(batch[i : i+1])
-		err := w.applyTwice(ctx, changes)
-		if err == nil {
-			w.movedTo(seq)
-		} else {
-			w.keep(batch[i:i+1], err)
-		}
-		p.finish(err)
-	}
 }
 
 func (w *Writer) markDirty() {

@@ -9,7 +9,7 @@ package record
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -44,7 +44,8 @@ const (
 // Options say what to write to and how much at once.
 type Options struct {
 	Store     Store
-	Journal   string        // the store's file, beside which the journal stands; empty for none
+	Journal   string        // the store's file, beside which the journal stands; empty for none, where replicas have to see each other's turns
+	Straight  bool          // nothing goes by way of the journal, since a flush costs the same wherever it happens; what was left in it is moved
 	MaxBatch  int           // changes in one commit at most; 0 for 1024
 	Queue     int           // changes that may wait; 0 for 4096. Where it is full, Submit waits
 	Retention time.Duration // idle time after which whole trees of sessions are removed; 0 keeps them
@@ -57,24 +58,29 @@ type Options struct {
 type Writer struct {
 	options Options
 	queue   chan *Pending
+	room    chan struct{} // holds one token for each change in the queue, so that a send to it never waits
 	turn    chan struct{} // holds one token: the right to commit
 	waiting atomic.Int64  // changes that were accepted and are not in the store yet
+	ahead   atomic.Int64  // bytes of those of them that are in the journal
 	commits atomic.Int64
 	dirty   atomic.Bool   // something was committed since the last upkeep
-	down    atomic.Bool   // the last commit found the store down
+	failing atomic.Bool   // the last commit failed
 	wake    chan struct{} // tells the loop that dirty was set
 	stop    chan struct{} // ends the sweeper, the heartbeat and the payer
 	owed    owed
 	loops   sync.WaitGroup
 	moved   atomic.Uint64 // number of the last frame of the journal that the store has
-	retry   []*Pending    // safe in the journal, and the store would not take them; the loop's
+	retry   []*Pending    // safe in the journal, and the store would not take them; whoever holds the right to commit has it
+	refusal error         // why it would not; as retry
 
 	mu     sync.RWMutex // held by senders to queue, so that it is closed when none sends
 	closed bool
 
-	order   sync.Mutex        // guards the fields below; held over the send, so that journal and queue have one order
-	journal *journal          // nil for none
-	fresh   map[name]struct{} // first aliases of new sessions that the store does not have yet
+	order   sync.Mutex // guards what the journal points to; held over the send, so that journal and queue have one order
+	journal *journal   // nil for none; set by Start and Close
+
+	naming sync.Mutex   // guards names
+	names  map[name]int // aliases on their way into the store, and in how many changes
 }
 
 // New makes a writer that waits for Start.
@@ -88,11 +94,12 @@ func New(o Options) *Writer {
 	w := &Writer{
 		options: o,
 		queue:   make(chan *Pending, o.Queue),
+		room:    make(chan struct{}, o.Queue),
 		turn:    make(chan struct{}, 1),
 		wake:    make(chan struct{}, 1),
 		stop:    make(chan struct{}),
 		owed:    owed{wake: make(chan struct{}, 1)},
-		fresh:   map[name]struct{}{},
+		names:   map[name]int{},
 	}
 	w.turn <- struct{}{}
 	return w
@@ -105,6 +112,10 @@ func (w *Writer) Start(ctx context.Context) error {
 		if err := w.openJournal(ctx); err != nil {
 			return err
 		}
+	}
+	if w.options.Straight {
+		w.closeJournal(ctx)
+		w.options.Journal = ""
 	}
 	if w.options.Replica != "" {
 		if err := w.retire(ctx); err != nil {
@@ -122,30 +133,6 @@ func (w *Writer) Start(ctx context.Context) error {
 	return nil
 }
 
-func (w *Writer) openJournal(ctx context.Context) error {
-	j, err := openJournal(w.options.Journal)
-	if err != nil {
-		return err
-	}
-	w.journal = j
-	after, err := w.options.Store.Applied(ctx)
-	if err != nil {
-		return err
-	}
-	left, last, err := j.replay(after)
-	if err != nil {
-		return err
-	}
-	if len(left) > 0 {
-		if err := w.options.Store.Apply(ctx, append(left, &mooring.Applied{Seq: last})); err != nil {
-			return fmt.Errorf("move %d changes from the journal into the store: %w", len(left), err)
-		}
-		w.options.Log.LogAttrs(ctx, slog.LevelInfo, "changes of a dead process moved from the journal into the store", slog.Int("changes", len(left)))
-	}
-	w.moved.Store(last)
-	return j.applied(last, 0)
-}
-
 // Close refuses new changes and returns when all that were accepted are committed or have failed.
 func (w *Writer) Close() {
 	w.mu.Lock()
@@ -158,17 +145,17 @@ func (w *Writer) Close() {
 	w.loops.Wait()
 	<-w.turn // a caller that commits by itself has ended
 	w.turn <- struct{}{}
-	w.closeJournal()
+	w.closeJournal(context.Background())
 }
 
-func (w *Writer) closeJournal() {
+func (w *Writer) closeJournal(ctx context.Context) {
 	w.order.Lock()
 	defer w.order.Unlock()
 	if w.journal == nil {
 		return
 	}
-	if err := w.journal.close(); err != nil {
-		w.options.Log.LogAttrs(context.Background(), slog.LevelWarn, "journal not closed", slog.Any("err", err))
+	if err := errors.Join(w.journal.applied(w.moved.Load(), 0), w.journal.close()); err != nil {
+		w.options.Log.LogAttrs(ctx, slog.LevelWarn, "journal not closed", slog.Any("err", err))
 	}
 	w.journal = nil
 }
@@ -179,6 +166,8 @@ type Pending struct {
 	done   chan struct{}
 	err    error  // the commit's; set before done is closed
 	seq    uint64 // of its frame in the journal; 0 where its caller waits for the store
+	size   int    // of its frame in the journal
+	named  bool   // its aliases are noted
 }
 
 // Wait gives the commit's error, else the change's own outcome. Where ctx ends first the change may still be committed.
@@ -216,16 +205,19 @@ func (w *Writer) Submit(ctx context.Context, c mooring.Change) *Pending {
 		p.finish(shuttingDown())
 		return p
 	}
-	if safe, err := w.journaled(ctx, c); safe || err != nil {
-		p.finish(err)
-		return p
-	}
-	w.waiting.Add(1)
 	select {
-	case w.queue <- p:
-	case <-ctx.Done():
-		w.waiting.Add(-1)
-		p.finish(ctx.Err())
+	case w.room <- struct{}{}:
+	default:
+		select {
+		case w.room <- struct{}{}:
+		case <-ctx.Done():
+			p.finish(ctx.Err())
+			return p
+		}
+	}
+	if err := w.enqueue(ctx, p); err != nil {
+		<-w.room
+		p.finish(err)
 	}
 	return p
 }
@@ -233,7 +225,7 @@ func (w *Writer) Submit(ctx context.Context, c mooring.Change) *Pending {
 // Commit submits a change and waits for it. Where nobody is ahead the caller commits it itself, which saves two hand-overs
 // between goroutines.
 func (w *Writer) Commit(ctx context.Context, c mooring.Change) error {
-	if _, fast := frameOf(c); w.options.Journal != "" && (fast || isNew(c)) || !w.alone() {
+	if w.handed(c) || !w.alone() {
 		return w.Submit(ctx, c).Wait(ctx)
 	}
 	p := &Pending{change: c, done: make(chan struct{})}
@@ -267,7 +259,7 @@ func (w *Writer) alone() bool {
 
 // Sure says whether a commit under way can be counted on, so that work may begin beside it: the database is this process's own
 // file and took the last commit. Where it is not sure, that the store is down shows only when the commit fails.
-func (w *Writer) Sure() bool { return w.options.Store.Local() && !w.down.Load() }
+func (w *Writer) Sure() bool { return w.options.Store.Local() && !w.failing.Load() }
 
 func shuttingDown() error {
 	return mooring.Errorf(mooring.CodeShuttingDown, "the server is shutting down; try again")

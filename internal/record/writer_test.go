@@ -27,6 +27,8 @@ type fake struct {
 	poison  mooring.Change               // fails every batch it is in
 	slow    time.Duration                // of each commit
 	outcome func(batch []mooring.Change) // runs at each commit
+	applied uint64                       // what Applied gives
+	unread  error                        // what Applied fails with
 }
 
 func (f *fake) Apply(ctx context.Context, batch []mooring.Change) error {
@@ -75,11 +77,36 @@ func (f *fake) commits() int {
 
 func (f *fake) Local() bool { return true }
 
-func start(o record.Options) *record.Writer {
-	o.Log = slog.New(slog.DiscardHandler)
+func (f *fake) Applied(context.Context) (uint64, error) { return f.applied, f.unread }
+
+func (f *fake) AliasHits(context.Context, mooring.Tenant, []mooring.Alias) ([]mooring.AliasHit, error) {
+	return nil, nil
+}
+
+// changes gives what was committed so far, without the notes of the journal's place.
+func (f *fake) changes() []mooring.Change {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var list []mooring.Change
+	for _, c := range slices.Concat(f.batches...) {
+		if _, place := c.(*mooring.Applied); !place {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func start(tb testing.TB, o record.Options) *record.Writer {
+	tb.Helper()
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
 	o.Now = time.Now
 	w := record.New(o)
-	w.Start()
+	if err := w.Start(tb.Context()); err != nil {
+		w.Close()
+		tb.Fatalf("Start: %v", err)
+	}
 	return w
 }
 
@@ -87,7 +114,7 @@ func TestWhatWaitsIsOneBatch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &fake{slow: time.Second}
-		w := start(record.Options{Store: store, MaxBatch: 8})
+		w := start(t, record.Options{Store: store, MaxBatch: 8})
 		defer w.Close()
 		var pending []*record.Pending
 		for range 12 {
@@ -125,7 +152,7 @@ func TestOutcomes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			store := &fake{errs: tt.errs}
-			w := start(record.Options{Store: store})
+			w := start(t, record.Options{Store: store})
 			defer w.Close()
 			err := w.Commit(t.Context(), &mooring.Bind{Err: tt.own})
 			if got := code(err); got != tt.want || store.commits() != tt.tries {
@@ -147,7 +174,7 @@ func TestOneFaultyChangeFailsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		poison := &mooring.Bind{}
 		store := &fake{slow: time.Second, poison: poison}
-		w := start(record.Options{Store: store})
+		w := start(t, record.Options{Store: store})
 		defer w.Close()
 		first := w.Submit(t.Context(), &mooring.Bind{})
 		synctest.Wait()
@@ -164,7 +191,7 @@ func TestOneFaultyChangeFailsAlone(t *testing.T) {
 func TestFullQueueWaitsForTheCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := start(record.Options{Store: &fake{slow: time.Minute}, Queue: 1})
+		w := start(t, record.Options{Store: &fake{slow: time.Minute}, Queue: 1})
 		_ = w.Submit(t.Context(), &mooring.Bind{}) // is being committed
 		synctest.Wait()
 		queued := w.Submit(t.Context(), &mooring.Bind{})
@@ -183,7 +210,7 @@ func TestFullQueueWaitsForTheCaller(t *testing.T) {
 func TestClientThatGoesAwayIsCommitted(t *testing.T) {
 	t.Parallel()
 	store := &fake{}
-	w := start(record.Options{Store: store})
+	w := start(t, record.Options{Store: store})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := w.Commit(ctx, &mooring.Bind{}); err != nil {
@@ -202,7 +229,7 @@ func TestUpkeepRunsWhenNothingWasCommittedForAMoment(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &fake{}
-		w := start(record.Options{Store: store})
+		w := start(t, record.Options{Store: store})
 		defer w.Close()
 		for range 10 {
 			if err := w.Commit(t.Context(), &mooring.Bind{}); err != nil {
@@ -231,7 +258,7 @@ func TestSweeperRemovesUntilNothingIsLeft(t *testing.T) {
 			left -= c.Removed
 			before = c.Before
 		}}
-		w := start(record.Options{Store: store, Retention: 24 * time.Hour})
+		w := start(t, record.Options{Store: store, Retention: 24 * time.Hour})
 		synctest.Wait()
 		if store.commits() != 4 {
 			t.Errorf("%d prunes, want 4: three that remove something and one that finds nothing", store.commits())

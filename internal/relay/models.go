@@ -31,11 +31,11 @@ type modelList struct {
 // models lists the models of all upstreams, each as its upstream describes it, and only where that upstream would serve it.
 func (a *API) models() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := mooring.Chat
+		p := problem.ProtocolOf(r.URL.Path)
 		if r.Header.Get("Anthropic-Version") != "" {
 			p = mooring.Messages
 		}
-		list, err := a.listModels(r, p)
+		list, err := a.listModels(r)
 		if err != nil {
 			problem.Write(w, p, err)
 			return
@@ -47,7 +47,7 @@ func (a *API) models() http.Handler {
 	})
 }
 
-func (a *API) listModels(r *http.Request, p mooring.Protocol) (*modelList, error) {
+func (a *API) listModels(r *http.Request) (*modelList, error) {
 	caller, err := a.Gate.Caller(r)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,8 @@ func (a *API) listModels(r *http.Request, p mooring.Protocol) (*modelList, error
 
 // modelsOf asks one upstream. What it answers that is no list counts as none.
 func (a *API) modelsOf(r *http.Request, caller mooring.Caller, u *upstream.Upstream) ([]json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), modelsTimeout)
+	late := mooring.Errorf(mooring.CodeUpstreamTimeout, "The upstream %s did not list its models in time; try again.", u.Name)
+	ctx, cancel := context.WithTimeoutCause(r.Context(), modelsTimeout, late)
 	defer cancel()
 	c := forward.Call{Upstream: u, Account: u.Account(""), Protocol: mooring.Chat, Method: http.MethodGet, Path: "/v1/models", Header: http.Header{}, Own: caller.Own}
 	if u.Speaks == upstream.SpeaksAnthropic {

@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -54,9 +55,10 @@ type Picker struct {
 	pins   *otter.Cache[home, []mooring.Pin]
 	remote *otter.Cache[berth, string]
 
-	mu   sync.Mutex // guards the two below
+	mu   sync.Mutex // guards the map below
 	used map[pinKey]time.Time
-	stop context.CancelFunc
+
+	stop context.CancelFunc // set by Start
 	wg   sync.WaitGroup
 }
 
@@ -172,7 +174,11 @@ func (p *Picker) Order(key string, all []Candidate) []Candidate {
 // pins idle out over an hour, and most sessions are short.
 func (p *Picker) Used(pin mooring.Pin) {
 	now := p.Now()
-	if now.Sub(pin.UsedAt) < min(noteAfter, p.rules.Load().pinIdle/noteShare) {
+	fresh := noteAfter
+	if idle := p.rules.Load().pinIdle; idle > 0 {
+		fresh = min(fresh, idle/noteShare)
+	}
+	if now.Sub(pin.UsedAt) < fresh {
 		return
 	}
 	p.mu.Lock()
@@ -180,10 +186,11 @@ func (p *Picker) Used(pin mooring.Pin) {
 	p.mu.Unlock()
 }
 
-// Keep remembers a committed pin.
+// Keep remembers a committed pin beside the session's others. Where those are not known it is left to the store: a part of
+// them must not be taken for all.
 func (p *Picker) Keep(pin mooring.Pin) {
 	h := home{pin.Tenant, pin.Session}
-	p.pins.Compute(h, func(old []mooring.Pin, _ bool) ([]mooring.Pin, otter.ComputeOp) {
+	p.pins.ComputeIfPresent(h, func(old []mooring.Pin) ([]mooring.Pin, otter.ComputeOp) {
 		next := slices.DeleteFunc(slices.Clone(old), func(o mooring.Pin) bool { return o.Set == pin.Set })
 		return append(next, pin), otter.WriteOp
 	})
@@ -212,7 +219,9 @@ func (p *Picker) KeepRemote(r mooring.RemoteSession) {
 func (p *Picker) Forget(t mooring.Tenant, s mooring.SessionID) { p.pins.Invalidate(home{t, s}) }
 
 // ForgetNew spares a session that was just made the look for pins that it cannot have.
-func (p *Picker) ForgetNew(t mooring.Tenant, s mooring.SessionID) { p.pins.Set(home{t, s}, nil) }
+func (p *Picker) ForgetNew(t mooring.Tenant, s mooring.SessionID) {
+	p.pins.SetIfAbsent(home{t, s}, nil) // what another turn of it kept meanwhile is newer
+}
 
 // Start begins the goroutine that writes times of use.
 func (p *Picker) Start() {
@@ -243,11 +252,11 @@ func (p *Picker) flushLoop(ctx context.Context) {
 	}
 }
 
-// flush is best effort: a lost time of use makes a pin expire early, no more.
+// flush is best effort: a lost time of use makes a pin expire early, no more. What it writes counts as noted until the store
+// has it, so that no pin looks idle in between.
 func (p *Picker) flush(ctx context.Context) {
 	p.mu.Lock()
-	used := p.used
-	p.used = map[pinKey]time.Time{}
+	used := maps.Clone(p.used)
 	p.mu.Unlock()
 	if len(used) == 0 {
 		return
@@ -255,17 +264,27 @@ func (p *Picker) flush(ctx context.Context) {
 	c := &mooring.PinsUsed{Pins: make([]mooring.Pin, 0, len(used))}
 	for k, at := range used {
 		c.Pins = append(c.Pins, mooring.Pin{Tenant: k.tenant, Session: k.session, Set: k.set, UsedAt: at})
-		p.pins.ComputeIfPresent(k.home, func(old []mooring.Pin) ([]mooring.Pin, otter.ComputeOp) {
-			next := slices.Clone(old)
-			for i := range next {
-				if next[i].Set == k.set {
-					next[i].UsedAt = at
-				}
-			}
-			return next, otter.WriteOp
-		})
 	}
 	if err := p.Log.Commit(ctx, c); err != nil {
 		p.Logger.LogAttrs(ctx, slog.LevelWarn, "times of use of pins not written", slog.Any("err", err))
 	}
+	for k, at := range used {
+		p.use(k, at)
+	}
+	p.mu.Lock()
+	maps.DeleteFunc(p.used, func(k pinKey, at time.Time) bool { return at.Equal(used[k]) })
+	p.mu.Unlock()
+}
+
+// use moves a pin's time of use on in memory.
+func (p *Picker) use(k pinKey, at time.Time) {
+	p.pins.ComputeIfPresent(k.home, func(old []mooring.Pin) ([]mooring.Pin, otter.ComputeOp) {
+		next := slices.Clone(old)
+		for i := range next {
+			if next[i].Set == k.set && next[i].UsedAt.Before(at) {
+				next[i].UsedAt = at
+			}
+		}
+		return next, otter.WriteOp
+	})
 }

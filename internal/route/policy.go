@@ -5,6 +5,7 @@
 package route
 
 import (
+	"cmp"
 	"hash/fnv"
 	"math"
 	"slices"
@@ -62,17 +63,22 @@ func Order(p Policy, key string, turn uint64, all []Candidate) []Candidate {
 	}
 	switch p {
 	case LeastBusy:
-		slices.SortStableFunc(out, func(a, b Candidate) int { return compareFloat(busy(a), busy(b)) })
+		byScore(key, out) // so that those that are equally busy share what comes
+		slices.SortStableFunc(out, func(a, b Candidate) int { return cmp.Compare(busy(a), busy(b)) })
 	case RoundRobin:
 		n := int(turn % uint64(len(out))) //nolint:gosec // smaller than a slice's length
 		out = append(out[n:], out[:n]...)
 	case Rendezvous:
-		slices.SortStableFunc(out, func(a, b Candidate) int {
-			return compareFloat(score(key, string(b.Name), b.Weight), score(key, string(a.Name), a.Weight))
-		})
+		byScore(key, out)
 	}
 	slices.SortStableFunc(out, func(a, b Candidate) int { return reluctance(a) - reluctance(b) })
 	return out
+}
+
+func byScore(key string, all []Candidate) {
+	slices.SortStableFunc(all, func(a, b Candidate) int {
+		return cmp.Compare(score(key, string(b.Name), b.Weight), score(key, string(a.Name), a.Weight))
+	})
 }
 
 // reluctance puts candidates that should not get a new session behind the others, without leaving them out.
@@ -121,14 +127,4 @@ func AccountFor(key string, c Candidate) mooring.AccountName {
 		}
 	}
 	return name
-}
-
-func compareFloat(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

@@ -45,7 +45,7 @@ func (t *running) call() forward.Call {
 func (t *running) unanswered(ctx context.Context, a mooring.Attempt, err error, tried map[mooring.UpstreamName]bool) (again bool, _ error) {
 	out := forward.Outcome{State: mooring.Failed, Code: mooring.CodeOf(err), Reason: reason(err)}
 	if errors.Is(err, context.Canceled) {
-		out = forward.Outcome{State: mooring.Cancelled, Reason: "the client went away"}
+		out = forward.Outcome{State: mooring.Cancelled, Reason: "The client went away"}
 	}
 	t.finish(&a, out, 0)
 	unreachable := out.State == mooring.Failed && !errors.Is(err, forward.ErrUnusable)
@@ -77,11 +77,10 @@ func answered(out forward.Outcome, status int) bool {
 }
 
 func reason(err error) string {
-	var e *mooring.Error
-	if errors.As(err, &e) && e.Safe != "" {
-		return e.Safe
+	if e, ok := errors.AsType[*mooring.Error](err); ok && e.Safe != "" {
+		return forward.Reason(e)
 	}
-	return "internal error"
+	return "Internal error"
 }
 
 // finish notes how an attempt ended.
@@ -169,7 +168,7 @@ func (t *running) relay(ctx context.Context, res *forward.Response, a mooring.At
 		return false, context.Canceled
 	}
 	if out.Code != "" {
-		return false, mooring.Errorf(out.Code, "%s; send the request again", out.Reason)
+		return false, mooring.Errorf(out.Code, "%s; send the request again.", out.Reason)
 	}
 	res.Header.Set("Content-Length", strconv.Itoa(len(out.Body)))
 	if t.sink.Head(Head{Status: res.Status, Header: res.Header, Length: len(out.Body)}) == nil {
@@ -232,7 +231,7 @@ func (t *running) relayStream(ctx context.Context, res *forward.Response, a moor
 	out.Early = early.Early
 	t.finish(&a, out, res.Status)
 	if err := t.end(ctx, out, res.Status); err != nil {
-		out.Tail = forward.FailureTail(t.req.Protocol, mooring.CodeOf(err), "the turn could not be stored")
+		out.Tail = forward.FailureTail(t.req.Protocol, mooring.CodeOf(err), "The turn could not be stored")
 	}
 	if len(out.Tail) > 0 && out.State != mooring.Cancelled {
 		_ = t.sink.Write(out.Tail, nil)
@@ -243,7 +242,7 @@ func (t *running) relayStream(ctx context.Context, res *forward.Response, a moor
 
 func (t *running) copyStream(res *forward.Response) forward.Outcome {
 	if err := t.sink.Head(Head{Status: res.Status, Header: res.Header, Length: -1}); err != nil {
-		return forward.Outcome{State: mooring.Cancelled, Reason: "the client went away"}
+		return forward.Outcome{State: mooring.Cancelled, Reason: "The client went away"}
 	}
 	return res.Copy(t.sink)
 }

@@ -60,7 +60,7 @@ func (t *running) settle(ctx context.Context) error {
 			return err
 		}
 	}
-	return mooring.Errorf(mooring.CodeSessionBusy, "the session changes too fast; send the request again")
+	return mooring.Errorf(mooring.CodeSessionBusy, "The session changes too fast; send the request again.")
 }
 
 // raced says that another turn made the session first, or that it was deleted.
@@ -254,6 +254,7 @@ func (t *running) remember() {
 	if c.Claim != nil && c.Won != nil && !sameBerth(c.Won, c.Claim) {
 		t.pin = c.Won
 		t.aimAtWinner()
+		t.Route.Forget(s.Tenant, s.ID) // it did not know of that one
 	}
 	if c.Remote != nil {
 		t.remote = c.RemoteID

@@ -38,17 +38,17 @@ func (t *running) bind(ctx context.Context) error {
 	}
 	t.bound, t.moved = true, false
 	t.Route.Keep(c.Pin)
-	t.keepRemote(remote, c.Taken)
+	t.keepRemote(ctx, remote, c.Taken)
 	return nil
 }
 
 // keepRemote remembers an id that the upstream gave. One that is another session's stays that session's: this one goes on under
 // the id it had.
-func (t *running) keepRemote(r *mooring.RemoteSession, taken bool) { //nolint:revive // an outcome, handed on
+func (t *running) keepRemote(ctx context.Context, r *mooring.RemoteSession, taken bool) {
 	switch {
 	case r == nil:
 	case taken:
-		t.Log.LogAttrs(context.Background(), slog.LevelWarn, "the upstream answered with another session's id", slog.String("session", r.Session.Short()),
+		t.Log.LogAttrs(ctx, slog.LevelWarn, "the upstream answered with another session's id", slog.String("session", r.Session.Short()),
 			slog.String("upstream", string(t.target.Name)))
 	default:
 		t.Route.KeepRemote(*r)
@@ -83,7 +83,7 @@ func (t *running) end(ctx context.Context, out forward.Outcome, status int) erro
 		t.owe(ctx, c, err)
 		return err
 	}
-	t.settled(c, d)
+	t.settled(ctx, c, d)
 	return nil
 }
 
@@ -99,12 +99,12 @@ func (t *running) owe(ctx context.Context, c *mooring.End, err error) {
 }
 
 // settled keeps in memory what the end made true.
-func (t *running) settled(c *mooring.End, seen wire.Digest) {
+func (t *running) settled(ctx context.Context, c *mooring.End, seen wire.Digest) {
 	if c.Bind != nil {
 		t.bound = true
 		t.Route.Keep(*c.Bind)
 	}
-	t.keepRemote(c.Remote, c.Taken)
+	t.keepRemote(ctx, c.Remote, c.Taken)
 	if c.DropClaim {
 		t.Route.Forget(t.turn.Tenant, t.turn.Session)
 	}

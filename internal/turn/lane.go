@@ -50,7 +50,7 @@ func (l *lanes) enter(ctx context.Context, key laneKey, way Concurrency, r Rules
 	case <-ctx.Done():
 		err = context.Canceled
 	case <-timer.C:
-		err = busy("a turn of this session has been running for too long")
+		err = busy("A turn of this session has been running for too long")
 	}
 	if !l.giveUp(key, turn) { // it was our turn just now
 		l.leave(&slot{key})
@@ -75,9 +75,9 @@ func (l *lanes) try(key laneKey, way Concurrency, depth int) (<-chan struct{}, e
 		ln.running++
 		return nil, nil
 	case way == Reject:
-		return nil, busy("a turn of this session is running")
+		return nil, busy("A turn of this session is running")
 	case len(ln.waiting) >= depth:
-		return nil, busy("too many requests wait for this session")
+		return nil, busy("Too many requests wait for this session")
 	}
 	turn := make(chan struct{})
 	ln.waiting = append(ln.waiting, turn)
@@ -85,7 +85,7 @@ func (l *lanes) try(key laneKey, way Concurrency, depth int) (<-chan struct{}, e
 }
 
 func busy(why string) error {
-	return &mooring.Error{Code: mooring.CodeSessionBusy, Safe: why + "; wait for its end and send the request again", RetryAfter: busyRetry}
+	return &mooring.Error{Code: mooring.CodeSessionBusy, Safe: why + "; wait for its end and send the request again.", RetryAfter: busyRetry}
 }
 
 // giveUp takes a waiter out of the queue; false where it has its place already.

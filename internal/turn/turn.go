@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	"mooring"
 	"mooring/internal/forward"
@@ -176,11 +177,16 @@ func (t *running) look(ctx context.Context) error {
 
 const longestModel = 100
 
+// clip cuts a text between two characters: a store takes no half of one.
 func clip(s string) string {
-	if len(s) > longestModel {
-		return s[:longestModel]
+	if len(s) <= longestModel {
+		return s
 	}
-	return s
+	n := longestModel
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }
 
 func (t *running) asChoices() []route.Candidate {

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -74,8 +75,7 @@ func (f *Fleet) Replace(next []*Upstream) {
 			merged[i] = old[j]
 		}
 	}
-	f.current.Store(&merged)
-	f.restart()
+	f.swap(merged)
 	for _, o := range old {
 		if !slices.Contains(merged, o) {
 			o.closeIdle()
@@ -87,19 +87,7 @@ func same(a, b Spec) bool {
 	return a.Name == b.Name && a.URL == b.URL && a.Speaks == b.Speaks && a.KeyMode == b.KeyMode && slices.Equal(a.Accounts, b.Accounts) &&
 		slices.Equal(a.Models, b.Models) && a.Remote == b.Remote && slices.Equal(a.SessionHeaders, b.SessionHeaders) && a.Weight == b.Weight &&
 		a.Health == b.Health && slices.Equal(a.Passthrough, b.Passthrough) && a.Timeout == b.Timeout && a.MaxInFlight == b.MaxInFlight &&
-		a.Failover == b.Failover && equalMaps(a.Headers, b.Headers) && (a.Builtin == nil) == (b.Builtin == nil)
-}
-
-func equalMaps(a, b map[string]string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for k, v := range a {
-		if w, ok := b[k]; !ok || v != w {
-			return false
-		}
-	}
-	return true
+		a.Failover == b.Failover && maps.Equal(a.Headers, b.Headers) && (a.Builtin == nil) == (b.Builtin == nil)
 }
 
 func (u *Upstream) closeIdle() {
@@ -108,13 +96,26 @@ func (u *Upstream) closeIdle() {
 	}
 }
 
-// Start begins the active checks of the upstreams that have one.
-func (f *Fleet) Start() { f.restart() }
+// swap takes over the upstreams. Checks go on if they ran: a fleet that has not started, or is closed, has none.
+func (f *Fleet) swap(next []*Upstream) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	runs := f.stopLocked()
+	f.current.Store(&next)
+	if runs {
+		f.startLocked()
+	}
+}
 
-func (f *Fleet) restart() {
+// Start begins the active checks of the upstreams that have one.
+func (f *Fleet) Start() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.stopLocked()
+	f.startLocked()
+}
+
+func (f *Fleet) startLocked() {
 	ctx, cancel := context.WithCancel(context.Background())
 	f.cancel, f.wg = cancel, &sync.WaitGroup{}
 	for _, u := range f.All() {
@@ -124,13 +125,14 @@ func (f *Fleet) restart() {
 	}
 }
 
-func (f *Fleet) stopLocked() {
+func (f *Fleet) stopLocked() (ran bool) {
 	if f.cancel == nil {
-		return
+		return false
 	}
 	f.cancel()
 	f.wg.Wait()
 	f.cancel = nil
+	return true
 }
 
 // Close ends the checks, waits for them and closes idle connections.

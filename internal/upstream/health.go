@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -37,16 +38,23 @@ func (u *Upstream) Succeeded() {
 	u.health.mu.Unlock()
 }
 
-// Failed notes that the server could not be reached, broke off before an answer or gave none in time.
-// A client that went away is no failure.
+// Failed notes that the server could not be reached, broke off before an answer or gave none in time. What fails while the
+// server is out already, as requests do that were under way together, makes the wait no longer. A client that went away is no
+// failure.
 func (u *Upstream) Failed(now time.Time) {
 	u.failures.Add(1)
 	u.health.mu.Lock()
 	defer u.health.mu.Unlock()
+	if now.Before(u.health.downUntil) {
+		return
+	}
 	u.health.failed++
 	penalty := min(firstPenalty<<min(u.health.failed-1, 4), maxPenalty)
 	u.health.downUntil = now.Add(penalty)
 }
+
+// checkBody is how much of an answer to a check is read, so that its connection can be used again.
+const checkBody = 16 << 10
 
 // check asks the health path once. It never touches a pin.
 func (u *Upstream) check(ctx context.Context) {
@@ -59,6 +67,7 @@ func (u *Upstream) check(ctx context.Context) {
 	res, err := u.transport.RoundTrip(req)
 	well := err == nil && res.StatusCode < http.StatusInternalServerError
 	if err == nil {
+		_, _ = io.CopyN(io.Discard, res.Body, checkBody)
 		_ = res.Body.Close()
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {

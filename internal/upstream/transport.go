@@ -13,6 +13,9 @@ const (
 	dialTimeout     = 10 * time.Second
 )
 
+// writeBuffer holds the header and the body of most requests, which then cost one write and no buffer of their own.
+const writeBuffer = 32 << 10
+
 // newTransport makes a transport that decodes nothing by itself: the caller knows what it asked for. A proxy named in the
 // environment is used, as operators behind one expect; loopback addresses never go through it.
 func newTransport() *http.Transport {
@@ -20,6 +23,7 @@ func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           dialer.DialContext,
+		WriteBufferSize:       writeBuffer,
 		MaxIdleConns:          idleConnections,
 		MaxIdleConnsPerHost:   idleConnections,
 		IdleConnTimeout:       idleTimeout,

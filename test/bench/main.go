@@ -50,7 +50,7 @@ func names() []string {
 	for _, c := range cases() {
 		all = append(all, c.name)
 	}
-	return append(all, "truncation", "memory")
+	return append(all, "truncation", "memory", "lookup")
 }
 
 func run(ctx context.Context, o options) error {
@@ -63,7 +63,7 @@ func run(ctx context.Context, o options) error {
 	}
 	defer r.close()
 	var table strings.Builder
-	for _, part := range []func(context.Context, *rig, options, *strings.Builder) error{compare, truncation, memory} {
+	for _, part := range []func(context.Context, *rig, options, *strings.Builder) error{compare, truncation, memory, lookup} {
 		if err := part(ctx, r, o, &table); err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func (s *Store) Apply(ctx context.Context, batch []mooring.Change) error {
 	for range tries {
 		err = s.writer.transaction(ctx, func() error { return s.writer.all(ctx, batch) })
 		if err == nil {
-			s.writer.keepLogSmall(ctx)
+			s.writer.keepLogSmall(ctx, batch)
 			return nil
 		}
 		if trouble, _ := s.dialect.Explain(err); trouble != Collided {

@@ -46,14 +46,16 @@ func (w *writer) addMessage(ctx context.Context, s mooring.Session, m *mooring.M
 	if len(m.Content) > inlineMax {
 		blob = w.blobDigest(s.Tenant, m.Content)
 	} else {
-		inline = append([]byte{}, m.Content...) // none is not NULL
+		if inline = m.Content; inline == nil {
+			inline = []byte{} // no content is not NULL
+		}
 	}
 	added, err := w.exec(ctx, insertMessage, raw(s.Tenant), m.ID, s.ID, m.Parent, m.Turn, text(m.Role), m.State, m.Protocol,
 		inline, blob, m.Digest, m.Seen, micros(m.CreatedAt))
 	if err != nil || added == 0 {
 		return err
 	}
-	if err := w.index(ctx, s, m); err != nil || blob == nil {
+	if err = w.index(ctx, s, m); err != nil || blob == nil {
 		return err
 	}
 	_, err = w.exec(ctx, holdBlob, raw(s.Tenant), blob, m.Content)

@@ -72,7 +72,7 @@ func (w *writer) bind(ctx context.Context, c *mooring.Bind) error {
 // has that id.
 func (w *writer) pinTo(ctx context.Context, p *mooring.Pin, remote *mooring.RemoteSession) (taken bool, err error) {
 	if p != nil {
-		_, err := w.exec(ctx, bindPin, raw(p.Tenant), p.Session, text(p.Set), text(p.Upstream), text(p.Account), p.Turn,
+		_, err = w.exec(ctx, bindPin, raw(p.Tenant), p.Session, text(p.Set), text(p.Upstream), text(p.Account), p.Turn,
 			micros(p.UsedAt))
 		if err != nil {
 			return false, err

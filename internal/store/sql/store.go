@@ -9,6 +9,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io"
 	"sync"
 
 	"mooring"
@@ -19,7 +20,8 @@ type Options struct {
 	Write   *sql.DB // the writer holds one connection of it
 	Read    *sql.DB // may be the same as Write
 	Dialect Dialect
-	BlobKey []byte // keys the digests under which large contents stand; the same for as long as the store lives
+	BlobKey []byte    // keys the digests under which large contents stand; the same for as long as the store lives
+	Lock    io.Closer // keeps other processes out until the store is closed; nil where they may come
 }
 
 // Store is the turn log. Its methods may be called from any goroutine.
@@ -30,6 +32,7 @@ type Store struct {
 	turn    chan struct{} // holds one token: the right to use the writer
 	closed  chan struct{} // closed by the first Close
 	writer  *writer
+	lock    io.Closer // nil for none
 
 	mu    sync.Mutex // guards reads
 	reads map[string]*sql.Stmt
@@ -45,6 +48,7 @@ func New(o Options) *Store {
 		closed:  make(chan struct{}),
 		writer:  &writer{db: o.Write, dialect: o.Dialect, blobKey: o.BlobKey},
 		reads:   map[string]*sql.Stmt{},
+		lock:    o.Lock,
 	}
 	s.turn <- struct{}{}
 	return s
@@ -98,7 +102,11 @@ func (s *Store) Close() error {
 	if s.read != s.write {
 		err = errors.Join(err, s.read.Close())
 	}
-	return errors.Join(err, s.write.Close())
+	err = errors.Join(err, s.write.Close())
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Close())
+	}
+	return err
 }
 
 func (s *Store) acquire(ctx context.Context) error {

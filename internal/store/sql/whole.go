@@ -8,31 +8,43 @@ import (
 
 // A turn that begins and ends within one batch is written once, as it ended: half the statements of a begin and an end.
 
-// wholes finds the ends whose begins stand in the same batch before them. A next attempt, a claim or a new session is left
+// wholes finds the ends whose begins stand in the same batch before them, with nothing between that could tell the difference:
+// no other change of that session, nor one of sessions that it does not name. A next attempt, a claim or a new session is left
 // to the ordinary way: there the begin has an answer to give.
 func wholes(batch []mooring.Change) map[*mooring.Begin]*mooring.End {
-	var begun map[mooring.TurnID]*mooring.Begin
 	var found map[*mooring.Begin]*mooring.End
+	if len(batch) < 2 {
+		return nil
+	}
+	open := map[[2]string]*mooring.Begin{} // of the sessions whose last change it is
 	for _, change := range batch {
 		switch c := change.(type) {
-		case *mooring.Begin:
-			if !c.New && c.Claim == nil && c.Remote == nil && c.Turn.ID != "" && c.Turn.Kind != mooring.KindSide {
-				if begun == nil {
-					begun = map[mooring.TurnID]*mooring.Begin{}
-				}
-				begun[c.Turn.ID] = c
-			}
+		case *mooring.Applied:
+			continue
+		case *mooring.Retire, *mooring.Prune, *mooring.PinsUsed:
+			clear(open)
 		case *mooring.End:
-			if b := begun[c.Turn.ID]; b != nil && b.Turn.Session == c.Turn.Session && b.Turn.Tenant == c.Turn.Tenant {
-				if found == nil {
-					found = map[*mooring.Begin]*mooring.End{}
-				}
-				found[b] = c
-				delete(begun, c.Turn.ID)
+			b := open[sessionsOf(c)[0]]
+			if b == nil || b.Turn.ID != c.Turn.ID {
+				break
 			}
+			if found == nil {
+				found = map[*mooring.Begin]*mooring.End{}
+			}
+			found[b] = c
+		}
+		for _, session := range sessionsOf(change) {
+			delete(open, session)
+		}
+		if b, ok := change.(*mooring.Begin); ok && atOnce(b) {
+			open[sessionsOf(b)[0]] = b
 		}
 	}
 	return found
+}
+
+func atOnce(b *mooring.Begin) bool {
+	return !b.New && b.Claim == nil && b.Remote == nil && b.Turn.ID != "" && b.Turn.Kind != mooring.KindSide
 }
 
 const wholeTurn = `INSERT INTO turn (tenant, id, session, kind, protocol, model, api_key, stream, state, upstream, account, pin,
@@ -42,7 +54,8 @@ const wholeTurn = `INSERT INTO turn (tenant, id, session, kind, protocol, model,
 	$27, $28, $29, $30, $31, $32 WHERE EXISTS (SELECT 1 FROM session WHERE tenant = $1 AND id = $3) ON CONFLICT DO NOTHING`
 
 const wholeSession = `UPDATE session SET
-	updated_at = $3, state = $4, side_only = FALSE, turns = turns + 1, tip = $5, tip_turn = $6,
+	updated_at = $3, state = $4, side_only = FALSE, turns = turns + 1, tip_turn = $6,
+	tip = CASE WHEN $5 = '' THEN tip ELSE $5 END,
 	upstream = CASE WHEN $7 = '' THEN upstream ELSE $7 END,
 	client = CASE WHEN client = '' THEN $8 ELSE client END,
 	project = CASE WHEN project = '' THEN $9 ELSE project END,
@@ -91,7 +104,7 @@ func (w *writer) insertWhole(ctx context.Context, b *mooring.Begin, e *mooring.E
 	if err != nil {
 		return false, err
 	}
-	n, err := w.exec(ctx, wholeTurn, raw(t.Tenant), t.ID, b.Session.ID, b.Turn.Kind, b.Turn.Protocol, text(b.Turn.Model), text(b.Turn.Key),
+	n, err := w.exec(ctx, wholeTurn, raw(b.Session.Tenant), t.ID, b.Session.ID, b.Turn.Kind, b.Turn.Protocol, text(b.Turn.Model), text(b.Turn.Key),
 		b.Turn.Stream, t.State, text(t.Upstream), text(t.Account), t.Pin, text(b.Turn.Identity), evidence, b.Turn.Question, answerOf(e), view,
 		attempts, tokens(u.Input), tokens(u.Output), tokens(u.CacheRead), tokens(u.CacheWrite5m), tokens(u.CacheWrite1h), dollars(t.CostUSD),
 		unpriced(t), t.Status, t.ErrorCode, b.Turn.BodyDigest, text(b.Turn.Replica), micros(b.Turn.StartedAt), micros(t.FirstAt), micros(t.EndedAt))

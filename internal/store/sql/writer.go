@@ -6,6 +6,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+
+	"mooring"
 )
 
 // writer is the one connection that writes, with its prepared statements. Whoever holds the store's token may use it. Its
@@ -17,11 +19,16 @@ type writer struct {
 	conn    *sql.Conn // nil until the first use and after a failure
 	stmts   map[string]*sql.Stmt
 	wipe    Wipe // what the next checkpoint has to do
-	commits int
+	unseen  int  // roughly how many bytes the log has grown by since the last look at it
 }
 
-// lookEvery is how many commits share a look at the size of the log: asking the file system costs as much as a statement.
-const lookEvery = 64
+const (
+	// lookEvery is by how many bytes the log may grow between two looks at its size: asking the file system costs as much as a
+	// statement.
+	lookEvery = 8 << 20
+	// pagesOfChange is what a change takes in the log besides its contents: half a dozen pages.
+	pagesOfChange = 24 << 10
+)
 
 func (w *writer) connect(ctx context.Context) error {
 	if w.conn != nil {
@@ -108,13 +115,38 @@ func (w *writer) checkpoint(ctx context.Context) error {
 
 // keepLogSmall forces the checkpoint that no idle moment came for. The changes are committed: a failure is the next
 // checkpoint's to report.
-func (w *writer) keepLogSmall(ctx context.Context) {
-	w.commits++
-	if w.dialect.Checkpoint == nil || w.commits%lookEvery != 0 || !w.dialect.Full() {
+func (w *writer) keepLogSmall(ctx context.Context, batch []mooring.Change) {
+	if w.dialect.Checkpoint == nil {
+		return
+	}
+	for _, change := range batch {
+		w.unseen += pagesOfChange + contentOf(change)
+	}
+	if w.unseen < lookEvery {
+		return
+	}
+	w.unseen = 0
+	if !w.dialect.Full() {
 		return
 	}
 	w.wipe = WipeLog
 	_ = w.checkpoint(ctx)
+}
+
+// contentOf is the size of the messages that a change brings.
+func contentOf(change mooring.Change) int {
+	n := 0
+	switch c := change.(type) {
+	case *mooring.Begin:
+		for i := range c.Messages {
+			n += len(c.Messages[i].Content)
+		}
+	case *mooring.End:
+		if c.Answer != nil {
+			n = len(c.Answer.Content)
+		}
+	}
+	return n
 }
 
 func (w *writer) prepared(ctx context.Context, query string) (*sql.Stmt, error) {

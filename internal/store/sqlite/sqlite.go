@@ -37,28 +37,48 @@ type Options struct {
 	Path       string
 	Durability Durability
 	BlobKey    []byte // see sqlstore.Options
+	Look       bool   // for reading and Ping alone: where another process serves the file it is opened all the same, as it is
 }
 
-// Open opens the file, makes it where there is none, and brings its schema up to date.
+// Open opens the file, makes it where there is none, and brings its schema up to date. Until the store is closed no other
+// process can open it but to look: that is ErrInUse.
 func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 	if err := protect(o.Path); err != nil {
 		return nil, sqlstore.Unavailable(fmt.Errorf("open store file: %w", err))
 	}
-	write, err := sql.Open("sqlite", dsn(o))
+	d := dialect(o.Path)
+	held, err := lock(o.Path)
+	switch {
+	case errors.Is(err, ErrInUse) && o.Look:
+		d.Checkpoint, d.Full = nil, nil // the log is the other one's
+	case err != nil:
+		return nil, sqlstore.Unavailable(fmt.Errorf("%s: %w", o.Path, err))
+	}
+	store, err := connect(ctx, o, sqlstore.Options{Dialect: d, BlobKey: o.BlobKey, Lock: held})
 	if err != nil {
-		return nil, sqlstore.Unavailable(fmt.Errorf("open %s: %w", o.Path, err))
+		return nil, errors.Join(sqlstore.Unavailable(fmt.Errorf("open %s: %w", o.Path, err)), unlock(held))
 	}
-	write.SetMaxOpenConns(1)
-	if err = migrate.SQLite(ctx, write); err != nil {
-		return nil, errors.Join(sqlstore.Unavailable(fmt.Errorf("open %s: %w", o.Path, err)), write.Close())
+	return store, nil
+}
+
+// connect opens the pools, and brings the schema up to date where the file is locked.
+func connect(ctx context.Context, o Options, s sqlstore.Options) (*sqlstore.Store, error) {
+	var err error
+	if s.Write, err = sql.Open("sqlite", dsn(o)); err != nil {
+		return nil, err
 	}
-	read, err := sql.Open("sqlite", readDSN(o))
-	if err != nil {
-		return nil, errors.Join(sqlstore.Unavailable(fmt.Errorf("open %s for reading: %w", o.Path, err)), write.Close())
+	s.Write.SetMaxOpenConns(1)
+	if s.Lock != nil {
+		if err = migrate.SQLite(ctx, s.Write); err != nil {
+			return nil, errors.Join(err, s.Write.Close())
+		}
 	}
-	read.SetMaxOpenConns(readers)
-	read.SetMaxIdleConns(readers)
-	return sqlstore.New(sqlstore.Options{Write: write, Read: read, Dialect: dialect(o.Path), BlobKey: o.BlobKey}), nil
+	if s.Read, err = sql.Open("sqlite", readDSN(o)); err != nil {
+		return nil, errors.Join(err, s.Write.Close())
+	}
+	s.Read.SetMaxOpenConns(readers)
+	s.Read.SetMaxIdleConns(readers)
+	return sqlstore.New(s), nil
 }
 
 // protect makes the file before SQLite does, so that no other user can read it for a moment; SQLite gives its log and index

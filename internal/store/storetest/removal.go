@@ -108,9 +108,9 @@ func nothing(t *testing.T, s Store, in int, begun *mooring.Begin) {
 		t.Errorf("AliasHits = %v, %v; want none", hits, err)
 	}
 	for kind, digest := range map[mooring.ChainKind]string{mooring.BySelf: "d", mooring.ByChain: "e"} {
-		chain, err := s.Chain(ctx, tenant, "", kind, [][]byte{[]byte(digest)})
-		if err != nil || len(chain) != 0 {
-			t.Errorf("Chain = %v, %v; want none", chain, err)
+		chain, chainErr := s.Chain(ctx, tenant, "", kind, [][]byte{[]byte(digest)})
+		if chainErr != nil || len(chain) != 0 {
+			t.Errorf("Chain = %v, %v; want none", chain, chainErr)
 		}
 	}
 	turns, err := s.Turns(ctx, tenant, sessionID(in), 0)

@@ -41,6 +41,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 	}{
 		{"begin", beginTests()},
 		{"end", endTests()},
+		{"whole turns", wholeTests()},
 		{"pins", pinTests()},
 		{"remote ids", remoteTests()},
 		{"removal", removalTests()},

@@ -1,0 +1,86 @@
+package record
+
+import (
+	"context"
+
+	"mooring"
+)
+
+// name is an alias on its way into the store.
+type name struct {
+	tenant mooring.Tenant
+	mooring.Alias
+}
+
+// namesOf gives the aliases that a change brings.
+func namesOf(c mooring.Change) []name {
+	b, ok := c.(*mooring.Begin)
+	if !ok || len(b.Aliases) == 0 {
+		return nil
+	}
+	names := make([]name, len(b.Aliases))
+	for i, a := range b.Aliases {
+		names[i] = name{b.Session.Tenant, a}
+	}
+	return names
+}
+
+func isNew(c mooring.Change) bool {
+	b, ok := c.(*mooring.Begin)
+	return ok && b.New && len(b.Aliases) > 0
+}
+
+// takeNames notes the aliases of a change that is on its way, and makes sure that the first one of a new session is nobody's:
+// neither the store's nor of another change on its way. It is noted before the store is asked, so of two that race one wins.
+func (w *Writer) takeNames(ctx context.Context, c mooring.Change) error {
+	names := namesOf(c)
+	if len(names) == 0 {
+		return nil
+	}
+	first := isNew(c)
+	if !w.note(names, first) {
+		return taken()
+	}
+	if !first {
+		return nil
+	}
+	hits, err := w.options.Store.AliasHits(ctx, names[0].tenant, []mooring.Alias{names[0].Alias})
+	if err == nil && len(hits) > 0 {
+		err = taken()
+	}
+	if err != nil {
+		w.forget(names)
+	}
+	return err
+}
+
+func taken() error {
+	return mooring.Errorf(mooring.CodeSessionTaken, "another request has just begun this session")
+}
+
+// note counts names in; false where the first one had to be free and is not.
+func (w *Writer) note(names []name, first bool) bool { //nolint:revive // a property of the change
+	w.naming.Lock()
+	defer w.naming.Unlock()
+	if first && w.names[names[0]] > 0 {
+		return false
+	}
+	for _, n := range names {
+		w.names[n]++
+	}
+	return true
+}
+
+// forget is for names of changes that the store has, or will never have: from now on it answers for them.
+func (w *Writer) forget(names []name) {
+	w.naming.Lock()
+	defer w.naming.Unlock()
+	for _, n := range names {
+		switch left := w.names[n] - 1; {
+		case left > 0:
+			w.names[n] = left
+		default:
+			delete(w.names, n)
+		}
+	}
+}

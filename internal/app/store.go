@@ -48,6 +48,9 @@ func openAs(ctx context.Context, cfg config.Config, o sqlite.Options) (Store, er
 
 // journalBeside gives the path beside which the journal stands: that of the file itself, under whatever name it is opened.
 func journalBeside(path string) string {
+	if path == "" {
+		return "" // PostgreSQL: replicas have to see each other's turns
+	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -15,9 +14,6 @@ import (
 	"mooring/internal/config"
 	"mooring/internal/telemetry"
 )
-
-// gcPercent keeps the heap close to what is in use: the server stands beside models and agents on people's own machines.
-const gcPercent = 50
 
 // drainTimeout is how long running turns may take to end once the server is told to stop.
 const drainTimeout = 30 * time.Second
@@ -32,9 +28,6 @@ func (c *serveCommand) Run(p program, cli *commands) error {
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer signal.Stop(signals)
 
-	if _, chosen := p.env("GOGC"); !chosen {
-		debug.SetGCPercent(gcPercent)
-	}
 	ctx := context.Background()
 	cfg, err := p.load(ctx, cli.Config, c.overrides)
 	if err != nil {
@@ -62,8 +55,11 @@ func (c *serveCommand) Run(p program, cli *commands) error {
 			if err != nil {
 				return err
 			}
+			if err := server.Reload(next); err != nil { //nolint:contextcheck // what a reload starts outlives it
+				return err
+			}
 			level.Set(levelOf(next))
-			return server.Reload(next) //nolint:contextcheck // what a reload starts outlives it
+			return nil
 		}
 		if err := reload(); err != nil {
 			log.LogAttrs(ctx, slog.LevelError, "configuration not reloaded, nothing changed", slog.Any("err", err))

@@ -52,7 +52,7 @@ const readyTimeout = 2 * time.Second
 func (a *App) ready(ctx context.Context) error {
 	select {
 	case <-a.server.Draining():
-		return mooring.Errorf(mooring.CodeShuttingDown, "the server is shutting down")
+		return mooring.Errorf(mooring.CodeShuttingDown, "The server is shutting down.")
 	default:
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)

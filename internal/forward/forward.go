@@ -5,6 +5,7 @@
 package forward
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -91,15 +92,23 @@ func (e *Engine) Open(ctx context.Context, c Call) (*Response, error) {
 	return r, nil
 }
 
+// shortBody is what fits with its header into one write. net/http does that only for readers that it knows to be in memory,
+// and does not say when it is done with them: they get a copy.
+const shortBody = 24 << 10
+
 func (e *Engine) request(ctx context.Context, c Call) (*http.Request, error) {
 	u := *c.Upstream.Base
 	u.Path += c.Path
 	u.RawQuery = c.Query
-	req, err := http.NewRequestWithContext(ctx, c.Method, u.String(), nil)
+	var short io.Reader
+	if c.Body != nil && len(c.Body.Bytes()) <= shortBody {
+		short = bytes.NewReader(bytes.Clone(c.Body.Bytes()))
+	}
+	req, err := http.NewRequestWithContext(ctx, c.Method, u.String(), short)
 	if err != nil {
 		return nil, &mooring.Error{Code: mooring.CodeInternal, Err: err}
 	}
-	if c.Body != nil {
+	if c.Body != nil && short == nil {
 		req.Body, req.ContentLength = c.Body.Open(), int64(len(c.Body.Bytes()))
 		req.GetBody = func() (io.ReadCloser, error) { return c.Body.Open(), nil }
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // unexplained is what a client reads where an error has no words for it.
-const unexplained = "internal error"
+const unexplained = "Internal error."
 
 // Status is the HTTP status of an error; 500 for one without a code.
 func Status(err error) int { return rowOf(shownCode(err)).status }

@@ -73,11 +73,11 @@ func TestWrite(t *testing.T) {
 		},
 		{
 			rule: "nor without safe words", protocol: mooring.Chat, err: &mooring.Error{Code: mooring.CodeUpstreamError, Err: cause},
-			status: 502, code: "upstream_error", body: `{"error":{"message":"internal error","type":"server_error","param":null,"code":"upstream_error"}}`,
+			status: 502, code: "upstream_error", body: `{"error":{"message":"Internal error.","type":"server_error","param":null,"code":"upstream_error"}}`,
 		},
 		{
 			rule: "nor of an unknown error", protocol: mooring.Messages, err: cause, status: 500, code: "internal_error",
-			body: `{"type":"error","error":{"type":"api_error","message":"internal error"}}`,
+			body: `{"type":"error","error":{"type":"api_error","message":"Internal error."}}`,
 		},
 		{
 			rule: "a code of the house stays there", protocol: mooring.Chat, err: mooring.Errorf(mooring.CodeSessionGone, "gone"), status: 404,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"sync"
 
 	"mooring"
 )
@@ -46,19 +47,31 @@ func (w *Writer) enqueue(ctx context.Context, p *Pending) error {
 	return nil
 }
 
+// frames are buffers for what goes into the journal.
+var frames = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
 func (w *Writer) journaled(p *Pending, own mooring.Change, f frame) error {
-	payload, err := w.journal.encode(f)
-	if err != nil {
+	buf, ok := frames.Get().(*bytes.Buffer)
+	if !ok {
+		buf = new(bytes.Buffer)
+	}
+	defer func() {
+		if buf.Cap() <= keptFrame {
+			buf.Reset()
+			frames.Put(buf)
+		}
+	}()
+	if err := w.journal.encode(buf, f); err != nil {
 		return err
 	}
 	w.order.Lock()
 	defer w.order.Unlock()
-	seq, err := w.journal.write(payload)
+	seq, err := w.journal.write(buf.Bytes())
 	if err != nil {
 		return err
 	}
-	w.ahead.Add(int64(len(payload)))
-	w.queue <- &Pending{change: own, seq: seq, named: p.named, size: len(payload)}
+	w.ahead.Add(int64(buf.Len()))
+	w.queue <- &Pending{change: own, seq: seq, named: p.named, size: buf.Len()}
 	p.finish(nil)
 	return nil
 }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -57,13 +58,13 @@ func frameOf(c mooring.Change) (f frame, ok bool) {
 
 // codec writes and reads frames. Times keep their fractions, and texts may be any bytes, as what clients name sessions by is.
 type codec struct {
-	enc cbor.EncMode
+	enc cbor.UserBufferEncMode
 	dec cbor.DecMode
 	sum *crc32.Table
 }
 
 func newCodec() (codec, error) {
-	enc, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.EncMode()
+	enc, err := cbor.EncOptions{Time: cbor.TimeRFC3339Nano}.UserBufferEncMode()
 	if err != nil {
 		return codec{}, fmt.Errorf("prepare the journal's encoding: %w", err)
 	}
@@ -77,26 +78,24 @@ func newCodec() (codec, error) {
 // maxElements is the library's own limit: no request of maxFrame bytes holds more messages.
 const maxElements = 1<<31 - 1
 
-func (c codec) encode(f frame) ([]byte, error) {
-	payload, err := c.enc.Marshal(f)
-	if err != nil {
-		return nil, fmt.Errorf("encode change: %w", err)
+// encode puts a frame that has no number yet into an empty buffer.
+func (c codec) encode(buf *bytes.Buffer, f frame) error {
+	var head [frameHead]byte
+	buf.Write(head[:])
+	if err := c.enc.MarshalToBuffer(f, buf); err != nil {
+		return fmt.Errorf("encode change: %w", err)
 	}
-	if len(payload) > maxFrame-8 {
-		return nil, fmt.Errorf("encode change: %d bytes are too many for a frame", len(payload))
+	if buf.Len() > frameHead+maxFrame {
+		return fmt.Errorf("encode change: %d bytes are too many for a frame", buf.Len())
 	}
-	return payload, nil
+	return nil
 }
 
-// append adds a whole frame to a buffer.
-func (c codec) append(buf []byte, seq uint64, payload []byte) []byte {
-	at := len(buf)
-	buf = binary.LittleEndian.AppendUint32(buf, uint32(8+len(payload))) //nolint:gosec // encode bounds it
-	buf = append(buf, 0, 0, 0, 0)
-	buf = binary.LittleEndian.AppendUint64(buf, seq)
-	buf = append(buf, payload...)
-	binary.LittleEndian.PutUint32(buf[at+4:], crc32.Checksum(buf[at+8:], c.sum))
-	return buf
+// seal gives an encoded frame its number.
+func (c codec) seal(encoded []byte, seq uint64) {
+	binary.LittleEndian.PutUint32(encoded, uint32(len(encoded)-8)) //nolint:gosec // encode bounds it
+	binary.LittleEndian.PutUint64(encoded[8:], seq)
+	binary.LittleEndian.PutUint32(encoded[4:], crc32.Checksum(encoded[8:], c.sum))
 }
 
 // scan hands over what the whole frames of size bytes hold. A damaged frame is stepped over; a torn one is the end: nobody was

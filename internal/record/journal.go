@@ -23,12 +23,11 @@ type journal struct {
 	last   [2]uint64 // number of the last frame in each
 	active int
 	seq    uint64 // of the last frame written
-	buf    []byte
 }
 
 const (
 	journalFull = 8 << 20 // a file of this size is left to be emptied where the other one is empty
-	keptFrame   = 1 << 20 // a larger buffer is not kept for the next frame
+	keptFrame   = 1 << 20 // a larger buffer is not kept for another frame
 )
 
 // openJournal opens the two files beside the store, readable by their owner only. What they hold stays until it is applied.
@@ -73,18 +72,15 @@ func openPrivate(name string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// write appends an encoded change and gives its number. After an error the file is as it was before.
-func (j *journal) write(payload []byte) (uint64, error) {
+// write appends an encoded frame and gives its number. After an error the file is as it was before.
+func (j *journal) write(encoded []byte) (uint64, error) {
 	seq, at := j.seq+1, j.sizes[j.active]
-	j.buf = j.append(j.buf[:0], seq, payload)
-	if _, err := j.files[j.active].WriteAt(j.buf, at); err != nil {
+	j.seal(encoded, seq)
+	if _, err := j.files[j.active].WriteAt(encoded, at); err != nil {
 		return 0, errors.Join(fmt.Errorf("write journal: %w", err), j.files[j.active].Truncate(at))
 	}
 	j.seq = seq
-	j.sizes[j.active], j.last[j.active] = at+int64(len(j.buf)), seq
-	if cap(j.buf) > keptFrame {
-		j.buf = nil
-	}
+	j.sizes[j.active], j.last[j.active] = at+int64(len(encoded)), seq
 	return seq, nil
 }
 

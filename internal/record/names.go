@@ -55,7 +55,7 @@ func (w *Writer) takeNames(ctx context.Context, c mooring.Change) error {
 }
 
 func taken() error {
-	return mooring.Errorf(mooring.CodeSessionTaken, "another request has just begun this session")
+	return mooring.Errorf(mooring.CodeSessionTaken, "Another request has just begun this session; try again.")
 }
 
 // note counts names in; false where the first one had to be free and is not.

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -35,15 +36,16 @@ func setAside(path string, p *Pending) error {
 	if !ok {
 		return fmt.Errorf("no frame for %T", p.change)
 	}
-	payload, err := c.encode(f)
-	if err != nil {
+	var buf bytes.Buffer
+	if err := c.encode(&buf, f); err != nil {
 		return err
 	}
+	c.seal(buf.Bytes(), p.seq)
 	file, err := openPrivate(path, os.O_WRONLY|os.O_APPEND)
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(c.append(nil, p.seq, payload))
+	_, err = file.Write(buf.Bytes())
 	return errors.Join(err, file.Sync(), file.Close())
 }
 

@@ -262,5 +262,5 @@ func (w *Writer) alone() bool {
 func (w *Writer) Sure() bool { return w.options.Store.Local() && !w.failing.Load() }
 
 func shuttingDown() error {
-	return mooring.Errorf(mooring.CodeShuttingDown, "the server is shutting down; try again")
+	return mooring.Errorf(mooring.CodeShuttingDown, "The server is shutting down; try again.")
 }

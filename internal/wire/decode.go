@@ -49,7 +49,7 @@ func Decode(p mooring.Protocol, body []byte, lim Limits) (*Request, error) {
 		return nil, unsupported(p)
 	}
 	if !utf8.Valid(body) {
-		return nil, mooring.Errorf(mooring.CodeInvalidJSON, "the body is not UTF-8")
+		return nil, mooring.Errorf(mooring.CodeInvalidJSON, "The body is not UTF-8.")
 	}
 	r := reader{
 		// Half a surrogate pair, escaped, is JSON by its grammar: JavaScript writes one for half an emoji.
@@ -63,10 +63,10 @@ func Decode(p mooring.Protocol, body []byte, lim Limits) (*Request, error) {
 		return nil, r.fault
 	}
 	if len(r.req.Messages) == 0 {
-		return nil, mooring.Errorf(mooring.CodeMessagesRequired, "messages must be a list with at least one message")
+		return nil, mooring.Errorf(mooring.CodeMessagesRequired, "The member messages must be a list with at least one message.")
 	}
 	if last := r.req.Messages[len(r.req.Messages)-1]; last.Role == "user" && empty(last.Raw) {
-		return nil, mooring.Errorf(mooring.CodeEmptyMessage, "the last message has neither text nor another part; send some text")
+		return nil, mooring.Errorf(mooring.CodeEmptyMessage, "The last message has neither text nor another part; send some text.")
 	}
 	return r.req, nil
 }
@@ -82,7 +82,7 @@ type reader struct {
 }
 
 var (
-	errNotObject = errors.New("the body must be a JSON object")
+	errNotObject = errors.New("the body is no JSON object")
 	errTooDeep   = errors.New("the JSON is nested deeper than limits.json_depth allows")
 	errTrailing  = errors.New("there is something behind the JSON object")
 )
@@ -188,7 +188,7 @@ func (r *reader) messages() error {
 		if _, err := r.value(); err != nil {
 			return err
 		}
-		r.invalidContent("message %d must be an object", len(r.req.Messages))
+		r.invalidContent("Message %d must be an object.", len(r.req.Messages))
 		r.req.Messages = append(r.req.Messages, Message{})
 	}
 	_, err := r.dec.ReadToken()
@@ -207,7 +207,7 @@ func (r *reader) message() error {
 			role = roleOf(plain(v))
 		}
 		if kind := kindOf(v); isContent && kind != '"' && kind != '[' && kind != 'n' {
-			r.invalidContent("the content of message %d must be text, a list of parts or null", len(r.req.Messages))
+			r.invalidContent("The content of message %d must be text, a list of parts or null.", len(r.req.Messages))
 		}
 		return nil
 	})
@@ -242,14 +242,14 @@ func invalidJSON(err error) error {
 	var syntactic *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, io.EOF) && !errors.As(err, &syntactic):
-		return mooring.Errorf(mooring.CodeInvalidJSON, "the body is empty; it must be a JSON object")
+		return mooring.Errorf(mooring.CodeInvalidJSON, "The body is empty; it must be a JSON object.")
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		errors.As(err, &syntactic)
-		return mooring.Errorf(mooring.CodeInvalidJSON, "a member name is given twice near byte %d; give each once", syntactic.ByteOffset)
+		return mooring.Errorf(mooring.CodeInvalidJSON, "A member name is given twice near byte %d; give each once.", syntactic.ByteOffset)
 	case errors.As(err, &syntactic):
-		return mooring.Errorf(mooring.CodeInvalidJSON, "the body is not valid JSON near byte %d", syntactic.ByteOffset)
+		return mooring.Errorf(mooring.CodeInvalidJSON, "The body is not valid JSON near byte %d.", syntactic.ByteOffset)
 	}
-	return mooring.Errorf(mooring.CodeInvalidJSON, "%s", err)
+	return mooring.Errorf(mooring.CodeInvalidJSON, "The request cannot be read: %s.", err)
 }
 
 // deeper says whether a value holds more than room levels of nesting.

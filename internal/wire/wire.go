@@ -47,5 +47,5 @@ func dialectOf(p mooring.Protocol) (dialect, bool) {
 }
 
 func unsupported(p mooring.Protocol) error {
-	return mooring.Errorf(mooring.CodeInvalidRequest, "the protocol %s is not served yet", p)
+	return mooring.Errorf(mooring.CodeInvalidRequest, "The protocol %s is not served yet.", p)
 }

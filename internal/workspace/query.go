@@ -20,7 +20,7 @@ func limitOf(q url.Values) (int, error) {
 	}
 	n, err := strconv.Atoi(said)
 	if err != nil || n < 1 || n > maxLimit {
-		return 0, mooring.Errorf(mooring.CodeInvalidRequest, "limit must be a number from 1 to %d.", maxLimit)
+		return 0, mooring.Errorf(mooring.CodeInvalidRequest, "The parameter limit must be a number from 1 to %d.", maxLimit)
 	}
 	return n, nil
 }
@@ -43,12 +43,12 @@ func sessionFilter(q url.Values) (mooring.SessionFilter, error) {
 	switch f.State {
 	case "", mooring.Running, mooring.Completed, mooring.Failed, mooring.Cancelled, mooring.Interrupted:
 	default:
-		return f, mooring.Errorf(mooring.CodeInvalidRequest, "state must be running, completed, failed, cancelled or interrupted.")
+		return f, mooring.Errorf(mooring.CodeInvalidRequest, "The parameter state must be running, completed, failed, cancelled or interrupted.")
 	}
 	switch f.Kind {
 	case "", mooring.KindMain, mooring.KindSubagent, mooring.KindSide, mooring.KindCompaction:
 	default:
-		return f, mooring.Errorf(mooring.CodeInvalidRequest, "kind must be main, subagent, side or compaction.")
+		return f, mooring.Errorf(mooring.CodeInvalidRequest, "The parameter kind must be main, subagent, side or compaction.")
 	}
 	return f, nil
 }

@@ -55,7 +55,7 @@ func viewSession(s mooring.Session) sessionView {
 		Models:     list(s.Models),
 		Turns:      s.Turns,
 		Usage:      usage,
-		TreeUsage:  usage, // no session has children yet
+		TreeUsage:  usage, // its own, until sub-agents are its children
 		CreatedAt:  instant(s.CreatedAt),
 		UpdatedAt:  instant(s.UpdatedAt),
 		Pinned:     s.Pinned,

@@ -45,7 +45,7 @@ func (w *writer) open(ctx context.Context, c *mooring.Begin) error {
 			return err
 		}
 		if holder != c.Session.ID {
-			c.Err = mooring.Errorf(mooring.CodeSessionTaken, "another request has just begun this session")
+			c.Err = mooring.Errorf(mooring.CodeSessionTaken, "Another request has just begun this session; try again.")
 			return nil
 		}
 	}
@@ -162,7 +162,7 @@ func (w *writer) continueSession(ctx context.Context, c *mooring.Begin) error {
 }
 
 func gone() error {
-	return mooring.Errorf(mooring.CodeSessionGone, "the session has been deleted")
+	return mooring.Errorf(mooring.CodeSessionGone, "The session has been deleted.")
 }
 
 // The next attempt of a turn finds its row: it runs again, and keeps when it first began and what it has cost so far.

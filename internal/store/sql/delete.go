@@ -70,7 +70,7 @@ func (w *writer) removeRows(ctx context.Context, tenant []byte, session mooring.
 }
 
 func sessionNotFound() error {
-	return mooring.Errorf(mooring.CodeSessionNotFound, "there is no such session")
+	return mooring.Errorf(mooring.CodeSessionNotFound, "There is no such session.")
 }
 
 // The tenants are found by hopping through the index, not by reading all of it.

@@ -51,7 +51,7 @@ const (
 	Collided
 )
 
-const safeUnavailable = "the session store cannot be reached; try again"
+const safeUnavailable = "The session store cannot be reached; try again."
 
 // Unavailable is the error of a store that cannot be reached or written.
 func Unavailable(cause error) error {

@@ -68,7 +68,7 @@ func (s *Store) Turn(ctx context.Context, tenant mooring.Tenant, id mooring.Turn
 		return mooring.Turn{}, s.dialect.failed(err, "read a turn")
 	}
 	if len(list) == 0 {
-		return mooring.Turn{}, mooring.Errorf(mooring.CodeNotFound, "there is no such turn")
+		return mooring.Turn{}, mooring.Errorf(mooring.CodeNotFound, "There is no such turn.")
 	}
 	return list[0], nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"sync"
 
 	"mooring"
 )
@@ -47,18 +46,15 @@ func (w *Writer) enqueue(ctx context.Context, p *Pending) error {
 	return nil
 }
 
-// frames are buffers for what goes into the journal.
-var frames = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
 func (w *Writer) journaled(p *Pending, own mooring.Change, f frame) error {
-	buf, ok := frames.Get().(*bytes.Buffer)
+	buf, ok := w.frames.Get().(*bytes.Buffer)
 	if !ok {
 		buf = new(bytes.Buffer)
 	}
 	defer func() {
 		if buf.Cap() <= keptFrame {
 			buf.Reset()
-			frames.Put(buf)
+			w.frames.Put(buf)
 		}
 	}()
 	if err := w.journal.encode(buf, f); err != nil {

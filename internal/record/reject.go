@@ -37,7 +37,7 @@ func setAside(path string, p *Pending) error {
 		return fmt.Errorf("no frame for %T", p.change)
 	}
 	var buf bytes.Buffer
-	if err := c.encode(&buf, f); err != nil {
+	if err = c.encode(&buf, f); err != nil {
 		return err
 	}
 	c.seal(buf.Bytes(), p.seq)

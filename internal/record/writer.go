@@ -78,6 +78,7 @@ type Writer struct {
 
 	order   sync.Mutex // guards what the journal points to; held over the send, so that journal and queue have one order
 	journal *journal   // nil for none; set by Start and Close
+	frames  sync.Pool  // *bytes.Buffer, for what is encoded for the journal
 
 	naming sync.Mutex   // guards names
 	names  map[name]int // aliases on their way into the store, and in how many changes

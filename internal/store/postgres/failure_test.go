@@ -73,7 +73,7 @@ func TestUnreachableDatabase(t *testing.T) {
 func TestReplicasAgree(t *testing.T) {
 	t.Parallel()
 	dsn, _ := database(t, "mooring_replicas")
-	const sessions = 20
+	const sessions = 300
 	stores := []interface {
 		Apply(ctx context.Context, batch []mooring.Change) error
 	}{open(t, dsn), open(t, dsn)}

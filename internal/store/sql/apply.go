@@ -3,13 +3,20 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sort"
+	"time"
 
 	"mooring"
 )
 
-// tries is how often a batch is begun that another replica's batch made fail.
-const tries = 4
+const (
+	// tries is how often a batch is begun that another replica's batch made fail.
+	tries = 6
+	// firstPause is what the other batch gets to end in: one that begins again at once takes what the other one is about to
+	// need, and both are where they were. Each further pause is twice as long.
+	firstPause = 20 * time.Millisecond
+)
 
 // Apply commits a batch in one transaction. Each change's own outcome stands in its Err and does not touch the others; the
 // returned error means that nothing of the batch was committed. A batch whose commit may or may not have happened can be
@@ -24,7 +31,10 @@ func (s *Store) Apply(ctx context.Context, batch []mooring.Change) error {
 	defer s.release()
 	ctx = s.dialect.writing(ctx)
 	var err error
-	for range tries {
+	for try := range tries {
+		if try > 0 && !sleep(ctx, firstPause<<(try-1)) {
+			break
+		}
 		err = s.writer.transaction(ctx, func() error { return s.writer.all(ctx, batch) })
 		if err == nil {
 			s.writer.keepLogSmall(ctx, batch)
@@ -36,6 +46,18 @@ func (s *Store) Apply(ctx context.Context, batch []mooring.Change) error {
 		s.writer.drop()
 	}
 	return s.writeFailed(err, fmt.Sprintf("commit %d changes", len(batch)))
+}
+
+// sleep waits for half to all of a pause, so that two who collided do not do it again; false where the context ends before.
+func sleep(ctx context.Context, pause time.Duration) bool {
+	t := time.NewTimer(pause/2 + rand.N(pause/2)) //nolint:gosec // no secret
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 const setApplied = `UPDATE applied SET seq = $1`

@@ -1,9 +1,13 @@
 package app_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -68,6 +72,46 @@ func TestSecondAttempt(t *testing.T) {
 				t.Errorf("next turn: X-Mooring-Upstream = %q, want %s; pin=hit", got, name)
 			}
 		})
+	}
+}
+
+// Of several first requests of a session whose upstream fails all move to the same other one.
+func TestFirstRequestsMoveTogether(t *testing.T) {
+	t.Parallel()
+	const callers = 5
+	yaml := "routing: {policy: round_robin}\nupstreams:\n"
+	var bad atomic.Pointer[upstreamtest.Server]
+	for i := range 4 {
+		u := upstreamtest.New(t)
+		yaml += upstreamYAML(fmt.Sprint("u", i), u.URL, "key: none")
+		u.AlwaysFunc(func(*upstreamtest.Request) upstreamtest.Reply {
+			bad.CompareAndSwap(nil, u) // the first one that is asked
+			if bad.Load() != u {
+				return upstreamtest.Reply{}
+			}
+			r := upstreamtest.Failure(http.StatusServiceUnavailable)
+			r.Delay = 200 * time.Millisecond // so that the others come while it is under way
+			return r
+		})
+	}
+	p := start(t, yaml)
+	var group sync.WaitGroup
+	got := make([]string, callers)
+	for i := range callers {
+		group.Go(func() {
+			got[i] = p.chat("s", fmt.Sprint("hello ", i)).header.Get("X-Mooring-Upstream")
+		})
+	}
+	group.Wait()
+	home, mark, _ := strings.Cut(p.chat("s", "go on").want(http.StatusOK).header.Get("X-Mooring-Upstream"), "; ")
+	if mark != "pin=hit" {
+		t.Errorf("the next turn: %s; %s, want a hit", home, mark)
+	}
+	for _, at := range got {
+		if name, mark, _ := strings.Cut(at, "; "); name != home || mark == "pin=moved" {
+			t.Errorf("answered by %q, want all at %s, where no pin was moved", got, home)
+			break
+		}
 	}
 }
 

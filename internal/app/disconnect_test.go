@@ -1,7 +1,10 @@
 package app_test
 
 import (
+	"io"
+	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,6 +22,34 @@ func sawItGo(t *testing.T, r *upstreamtest.Request, left time.Time) {
 	}
 	if late := r.Gone().Sub(left); late > 2*time.Second {
 		t.Errorf("the upstream saw the close after %v, want within 2 s", late)
+	}
+}
+
+// A client that closes its half of the connection looks like one that has gone: it gets no answer, least of all an empty 200.
+func TestHalfClosedClient(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]string{"buffered": "", "streamed": `"stream":true,`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := upstreamtest.New(t)
+			u.Always(upstreamtest.Reply{Delay: 500 * time.Millisecond})
+			p := start(t, one(u))
+			var d net.Dialer
+			c, err := d.DialContext(t.Context(), "tcp", strings.TrimPrefix(p.base, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if err := p.request(http.MethodPost, chatPath, chatBody("hi", more), "X-Session-Id", "s").Write(c); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.(*net.TCPConn).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := io.ReadAll(c); len(got) > 0 {
+				t.Errorf("answer = %q, want none", got)
+			}
+		})
 	}
 }
 

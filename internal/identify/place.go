@@ -34,23 +34,49 @@ func (e *Engine) Locate(ctx context.Context, f *Finding, q Request) (*Place, err
 	if len(a.chain) > 0 {
 		p.Seen = a.chain[len(a.chain)-1]
 	}
-	from := 0
-	if !f.New {
-		if p.Parent, from, err = a.find(ctx); err != nil {
-			return nil, err
+	if f.New {
+		p.New = a.talk
+		return p, nil
+	}
+	again, err := a.asked(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if again != nil {
+		p.Parent = again.ID
+		if again.Parent != "" {
+			p.View = &mooring.View{From: again.ID, Sent: 1}
 		}
-		if from == 0 {
-			p.Parent = f.Known.Tip
-		}
-		if p.Parent, from, err = a.follow(ctx, p.Parent, from); err != nil {
-			return nil, err
-		}
+		return p, nil
+	}
+	var from int
+	if p.Parent, from, err = a.find(ctx); err != nil {
+		return nil, err
+	}
+	if from == 0 {
+		p.Parent = f.Known.Tip
+	}
+	if p.Parent, from, err = a.follow(ctx, p.Parent, from); err != nil {
+		return nil, err
 	}
 	p.New = a.talk[from:]
-	if !f.New && from == 0 && p.Parent != "" {
+	if from == 0 && p.Parent != "" {
 		p.View = &mooring.View{Sent: len(a.talk)}
 	}
 	return p, nil
+}
+
+// asked gives the message at the tip where the request is that lone question, without an answer so far: sent again after a
+// failure, it is another turn below the same message. Where the last answer is remembered the tip is that answer.
+func (a *alignment) asked(ctx context.Context) (*mooring.Message, error) {
+	if len(a.talk) != 1 || a.session.Tip == "" || !a.session.Seen.Zero() {
+		return nil, nil
+	}
+	trail, err := a.engine.Store.Trail(ctx, a.session.Tenant, a.session.ID, a.session.Tip, 1)
+	if err != nil || len(trail) == 0 || trail[0].Role == roleAssistant || !a.same(0, &trail[0]) {
+		return nil, err
+	}
+	return &trail[0], nil
 }
 
 // alignment is one request held against one session. Positions in talk and chain count conversational messages only.
@@ -162,7 +188,8 @@ func (a *alignment) answers() []int {
 	return out
 }
 
-// ask looks for the digests of some answers in the session, the last one first.
+// ask looks for the digests of some answers in the session, the last one first. An answer that the session holds more than once
+// ("OK.") shows by itself no place.
 func (a *alignment) ask(ctx context.Context, kind mooring.ChainKind, answers []int, digest func(int) wire.Digest) (mooring.MessageID, int, error) {
 	if len(answers) == 0 {
 		return "", 0, nil
@@ -177,10 +204,14 @@ func (a *alignment) ask(ctx context.Context, kind mooring.ChainKind, answers []i
 		return "", 0, err
 	}
 	for i, at := range answers {
+		var found []mooring.MessageID
 		for _, h := range hits {
 			if string(h.Digest) == string(keys[i]) {
-				return h.Message, at + 1, nil
+				found = append(found, h.Message)
 			}
+		}
+		if len(found) == 1 || len(found) > 1 && kind == mooring.ByChain {
+			return found[0], at + 1, nil
 		}
 	}
 	return "", 0, nil

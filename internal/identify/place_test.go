@@ -53,9 +53,9 @@ func TestPlaces(t *testing.T) {
 		{"several new messages are stored in their order", append(talk(6), "u: and more"), 5, []string{"u: question 6", "u: and more"}, false, 0, 3},
 		{"a sliding window follows the last answer", tail(6, 3), 5, []string{"u: question 6"}, false, 2, 4},
 		{"a window of one answer follows it", tail(6, 4), 5, []string{"u: question 6"}, false, 2, 4},
-		{"a lone message goes on at the tip", []string{"u: question 6"}, 5, []string{"u: question 6"}, true, 0, 2},
+		{"a lone message goes on at the tip", []string{"u: question 6"}, 5, []string{"u: question 6"}, true, 0, 3},
 		{"an edit is a branch below the answer before it", append(talk(4)[:6], "u: question 4, better"), 3, []string{"u: question 4, better"}, false, 2, 4},
-		{"an edit of the first message is a branch at the tip", []string{"u: question 1, better"}, 5, []string{"u: question 1, better"}, true, 0, 2},
+		{"an edit of the first message is a branch at the tip", []string{"u: question 1, better"}, 5, []string{"u: question 1, better"}, true, 0, 3},
 		{"an answer asked for again keeps its question", talk(4), -4, nil, false, 2, 4},
 		{"the last answer asked for again keeps its question", talk(5), -5, nil, false, 2, 4},
 		{"an answer from elsewhere is stored where it stands", append(talk(5), "a: answer 5", "u: x", "a: elsewhere", "u: y"), 5, []string{"u: x", "a: elsewhere", "u: y"}, false, 1, 3},
@@ -167,6 +167,52 @@ func TestAlteredAnswers(t *testing.T) {
 			t.Fatalf("turn %d: after %s, want %s; stored (-want +got):\n%s", i, f.at.Parent, last.tip, diff)
 		}
 		last = f
+	}
+}
+
+// A lone question that has no answer yet is not stored again when it is sent again.
+func TestQuestionSentAgain(t *testing.T) {
+	t.Parallel()
+	for _, cold := range []bool{false, true} {
+		h, turns := grown(t, 2)
+		lost := h.say("", "u: lost")
+		if lost.at.Parent != turns[1].tip {
+			t.Fatalf("parent = %s, want %s", lost.at.Parent, turns[1].tip)
+		}
+		if cold {
+			h.cold()
+		}
+		again := h.say("found", "u: lost")
+		if len(again.stored) > 0 || h.parentOf(again.tip) != again.at.Parent || h.parentOf(again.at.Parent) != turns[1].tip {
+			t.Errorf("cold = %v: %q stored below %s, want the answer alone, below the first copy", cold, again.stored, again.at.Parent)
+		}
+		if again.at.View == nil || again.at.View.From != again.at.Parent || again.at.View.Sent != 1 {
+			t.Errorf("cold = %v: view = %+v, want the one message", cold, again.at.View)
+		}
+		if f := h.say("", "u: lost"); len(f.stored) != 1 || f.at.Parent != again.tip {
+			t.Errorf("cold = %v: %q stored below %s, want the question once more: it has been answered", cold, f.stored, f.at.Parent)
+		}
+	}
+}
+
+// An answer that stands in a session more than once shows by itself no place.
+func TestRepeatedAnswers(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	var history []string
+	var last found
+	for i := range 4 {
+		history = append(history, fmt.Sprint("u: q", i))
+		last = h.say("OK", history...)
+		history = append(history, "a: OK")
+	}
+	edited := []string{"u: q0, edited", "a: OK", "u: q1"}
+	if f := h.say("", edited...); !cmp.Equal(f.stored, edited) || f.at.Parent != last.tip {
+		t.Errorf("%q stored below %s, want all of %q below %s", f.stored, f.at.Parent, edited, last.tip)
+	}
+	h.cold()
+	if f := h.say("", "u: q2", "a: OK", "u: q3", "a: OK", "u: q4"); !cmp.Equal(f.stored, []string{"u: q4"}) || f.at.Parent != last.tip {
+		t.Errorf("window: %q stored below %s, want q4 below %s", f.stored, f.at.Parent, last.tip)
 	}
 }
 

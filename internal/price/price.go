@@ -11,7 +11,7 @@ import (
 	"mooring"
 )
 
-// Price is what a model costs, in USD per million tokens. Nil is unknown; an unknown cache price is the input's.
+// Price is what a model costs, in USD per million tokens. Nil is unknown.
 type Price struct {
 	Input        *float64
 	Output       *float64
@@ -55,9 +55,9 @@ func (t *Table) Cost(model string, u mooring.Usage) *float64 {
 	}{
 		{u.Input, p.Input},
 		{u.Output, p.Output},
-		{u.CacheRead, cmp.Or(p.CacheRead, p.Input)},
-		{u.CacheWrite5m, cmp.Or(p.CacheWrite5m, p.Input)},
-		{u.CacheWrite1h, cmp.Or(p.CacheWrite1h, p.Input)},
+		{u.CacheRead, p.CacheRead},
+		{u.CacheWrite5m, p.CacheWrite5m},
+		{u.CacheWrite1h, p.CacheWrite1h},
 	} {
 		if part.n.N == 0 {
 			continue

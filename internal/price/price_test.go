@@ -17,7 +17,6 @@ func TestCost(t *testing.T) {
 		"gpt-x":         {Input: usd(3), Output: usd(4), CacheRead: usd(0.5), CacheWrite5m: usd(6), CacheWrite1h: usd(8)},
 		"openai/*-mini": {Input: usd(0), Output: usd(0)},
 		"only-input":    {Input: usd(1)},
-		"only-output":   {Output: usd(1)},
 		"[broken":       {Input: usd(7), Output: usd(7)},
 	})
 	million := mooring.Count(1e6)
@@ -33,9 +32,10 @@ func TestCost(t *testing.T) {
 		{"a star covers slashes", "openai/a/b-mini", mooring.Usage{Input: million, Output: million}, usd(0)},
 		{"a pattern that is none still names itself", "[broken", mooring.Usage{Input: million}, usd(7)},
 		{"each kind of cache has its price", "gpt-x", mooring.Usage{CacheRead: million, CacheWrite5m: million, CacheWrite1h: million}, usd(14.5)},
-		{"a cache without a price costs what input does", "gpt-y", mooring.Usage{CacheRead: million, CacheWrite5m: million, CacheWrite1h: million}, usd(3)},
+		{"a cache read without a price has no cost", "gpt-y", mooring.Usage{Input: million, CacheRead: million}, nil},
+		{"nor has a write for five minutes", "gpt-y", mooring.Usage{Input: million, CacheWrite5m: million}, nil},
+		{"nor one for an hour", "gpt-y", mooring.Usage{Input: million, CacheWrite1h: million}, nil},
 		{"a count that the price leaves open has no cost", "only-input", mooring.Usage{Input: million, Output: million}, nil},
-		{"nor has a cache where the input has none", "only-output", mooring.Usage{CacheRead: million}, nil},
 		{"what was not used needs no price", "only-input", mooring.Usage{Input: million, Output: mooring.Count(0)}, usd(1)},
 		{"an answer that used nothing costs nothing", "gpt-x", mooring.Usage{Input: mooring.Count(0), Output: mooring.Count(0)}, usd(0)},
 		{"an answer whose upstream told nothing has no cost", "gpt-x", mooring.Usage{}, nil},

@@ -106,8 +106,9 @@ func (s *Server) run(a *answer, r *http.Request, caller mooring.Caller, serve fu
 	}
 }
 
-// unanswered ends a request whose handler wrote nothing: on purpose, or because its context ended. A client that has gone gets
-// nothing; one that the server gives up on must not take net/http's empty 200 for an answer.
+// unanswered ends a request whose handler wrote nothing: on purpose, or because its context ended. A client that seems to have
+// gone may only have closed its half of the connection: neither it nor one that the server gives up on must take net/http's
+// empty 200 for an answer.
 func (s *Server) unanswered(a *answer, r *http.Request) {
 	switch cause := context.Cause(r.Context()); {
 	case cause == nil:
@@ -115,6 +116,8 @@ func (s *Server) unanswered(a *answer, r *http.Request) {
 	case mooring.CodeOf(cause) == mooring.CodeShuttingDown:
 		a.Header().Set("Connection", "close")
 		problem.Write(a, problem.ProtocolOf(r.URL.Path), cause)
+	default:
+		panic(http.ErrAbortHandler)
 	}
 }
 

@@ -90,21 +90,35 @@ func (t *running) finish(a *mooring.Attempt, out forward.Outcome, status int) {
 	t.turn.Usage = t.turn.Usage.Add(a.Usage)
 }
 
-// next aims at another candidate where the rules let a turn move; false where none is left.
+// next aims at another candidate where the rules let a turn move; false where none is left. Turns of one session that move at
+// the same moment move to the same one: to where another of them has been answered, else in an order that is the session's own.
 func (t *running) next(ctx context.Context, tried map[mooring.UpstreamName]bool) bool {
 	if t.target.Failover != "next" || ctx.Err() != nil {
 		return false
 	}
-	for _, c := range t.Route.Order(string(t.found.Known.ID), t.choices) {
-		if tried[c.Name] || !t.mayCarry(c) {
+	if t.settle(ctx) != nil {
+		return false
+	}
+	pin, err := t.Route.Find(ctx, t.turn.Tenant, t.turn.Session, t.choices)
+	if err != nil {
+		return false
+	}
+	order := route.Order(route.Rendezvous, string(t.turn.Session), 0, t.choices)
+	at := func(name mooring.UpstreamName) int {
+		return slices.IndexFunc(order, func(c route.Candidate) bool { return c.Name == name && !tried[name] && t.mayCarry(c) })
+	}
+	if pin != nil && pin.Bound && at(pin.Upstream) >= 0 {
+		t.pin, t.bound = pin, true
+		t.aim(pin.Upstream, mooring.PinHit)
+		return t.moveRemote(ctx) == nil
+	}
+	for _, c := range order {
+		if at(c.Name) < 0 {
 			continue
 		}
 		mark := mooring.PinNew
-		if t.pin != nil {
+		if t.pin != nil && t.pin.Bound {
 			mark = mooring.PinMoved
-		}
-		if t.settle(ctx) != nil {
-			return false
 		}
 		t.aim(c.Name, mark)
 		t.bound = false

@@ -78,7 +78,7 @@ func TestMessageJSON(t *testing.T) {
 
 func TestTurnJSON(t *testing.T) {
 	t.Parallel()
-	cost := 0.5
+	cost := 0.004920000000000001
 	done := mooring.Turn{
 		Tenant: "acme", ID: "trn_1", Session: one, Kind: mooring.KindMain, Protocol: mooring.Messages, Model: "echo", Key: "alice",
 		Stream: true, State: mooring.Completed, Upstream: "demo", Account: "first", Pin: mooring.PinNew, Identity: "header:x-session-id",
@@ -104,7 +104,7 @@ func TestTurnJSON(t *testing.T) {
 		`"attempts":[{"upstream":"demo","account":null,"state":"failed","status":500,"reason":"the upstream failed",` +
 		`"usage":{"input_tokens":null,"output_tokens":null,"cache_read_tokens":null,"cache_write_tokens":null},` +
 		`"started_at":"2026-11-29T09:01:00.123Z","ended_at":"2026-11-29T09:01:01.123Z","duration_ms":1000}],` +
-		`"usage":{"input_tokens":3,"output_tokens":4,"cache_read_tokens":null,"cache_write_tokens":null},"cost_usd":0.5,` +
+		`"usage":{"input_tokens":3,"output_tokens":4,"cache_read_tokens":null,"cache_write_tokens":null},"cost_usd":0.00492,` +
 		`"started_at":"2026-11-29T09:01:00.123Z","first_byte_at":"2026-11-29T09:01:00.143Z","ended_at":"2026-11-29T09:01:01.623Z",` +
 		`"duration_ms":1500,"question_id":"msg_1","answer_id":"msg_2","view":{"from":"msg_1","sent":1}}`
 	wantRunning := `{"id":"trn_2","session_id":"` + one + `","kind":"main","protocol":"chat","model":null,"stream":false,` +

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"encoding/json"
+	"math"
 	"time"
 
 	"mooring"
@@ -33,12 +34,22 @@ type sessionView struct {
 	Archived   bool                  `json:"archived"`
 }
 
+// dollars takes the noise of binary fractions off a sum.
+func dollars(usd *float64) *float64 {
+	if usd == nil {
+		return nil
+	}
+	const parts = 1e12
+	clean := math.Round(*usd*parts) / parts
+	return &clean
+}
+
 func viewSession(s mooring.Session) sessionView {
 	root := s.Root
 	if root == "" {
 		root = s.ID
 	}
-	usage := costView{usageView: viewUsage(s.Usage), CostUSD: s.CostUSD}
+	usage := costView{usageView: viewUsage(s.Usage), CostUSD: dollars(s.CostUSD)}
 	return sessionView{
 		ID:         s.ID,
 		Key:        s.Key,

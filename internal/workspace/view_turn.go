@@ -55,7 +55,7 @@ func viewTurn(t *mooring.Turn) turnView {
 		Evidence:    list(t.Evidence),
 		Attempts:    attempts,
 		Usage:       viewUsage(t.Usage),
-		CostUSD:     t.CostUSD,
+		CostUSD:     dollars(t.CostUSD),
 		StartedAt:   instant(t.StartedAt),
 		FirstByteAt: instant(t.FirstAt),
 		EndedAt:     instant(t.EndedAt),

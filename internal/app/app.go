@@ -145,6 +145,7 @@ func (a *App) runner() *turn.Runner {
 	return &turn.Runner{
 		Identify: a.ident, Fleet: a.fleet, Route: a.route, Record: a.record,
 		Forward: a.forward(),
+		Turn:    a.reader.Turn,
 		Rules:   func() turn.Rules { return turnRules(a.cfg.Load()) },
 		Price:   func(model string, u mooring.Usage) *float64 { return a.prices.Load().Cost(model, u) },
 		Observe: a.count, Replica: a.ids.replica, Now: time.Now, NewTurn: a.ids.turn, NewID: a.ids.message, NewKey: newKey, Log: a.opts.Log,

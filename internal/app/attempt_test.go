@@ -75,6 +75,75 @@ func TestSecondAttempt(t *testing.T) {
 	}
 }
 
+// A client's own retry of a request that failed is the next attempt of the same turn; another request is another turn.
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	const history = `{"role":"user","content":"one"},{"role":"assistant","content":"This is answer 1."},`
+	body := func(before, text string) string {
+		return fmt.Sprintf(`{"model":"fake-1","messages":[%s{"role":"user","content":%q}]}`, before, text)
+	}
+	for name, before := range map[string]string{"a client that keeps no history": "", "a client that sends its history": history} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := upstreamtest.New(t)
+			p := start(t, one(u))
+			say := func(body string) *reply { return p.call(http.MethodPost, chatPath, body, "X-Session-Id", "s") }
+			say(body("", "one")).want(http.StatusOK)
+			u.Queue(upstreamtest.Failure(http.StatusInternalServerError), upstreamtest.Failure(http.StatusServiceUnavailable))
+			first := say(body(before, "two")).want(http.StatusInternalServerError)
+			p.restart() // what decides is stored
+			say(body(before, "two")).want(http.StatusServiceUnavailable)
+			last := say(body(before, "two")).want(http.StatusOK)
+			if got, want := last.header.Get("X-Mooring-Turn"), first.header.Get("X-Mooring-Turn"); got != want || want == "" {
+				t.Errorf("X-Mooring-Turn = %s, want the first attempt's %s", got, want)
+			}
+			turns := p.turns("s")
+			if len(turns) != 2 || turns[1]["state"] != "completed" {
+				t.Fatalf("%d turns, the last one %v, want 2, completed", len(turns), turns[len(turns)-1]["state"])
+			}
+			want := [][]any{{"failed", nil, nil}, {"failed", nil, nil}, {"completed", 9.0, 4.0}}
+			if diff := cmp.Diff(want, attempts(turns[1])); diff != "" {
+				t.Errorf("attempts (-want +got):\n%s", diff)
+			}
+			texts := []string{"user: one", "assistant: This is answer 1.", "user: two", "assistant: This is answer 4."}
+			if diff := cmp.Diff(texts, p.texts("s")); diff != "" {
+				t.Errorf("stored (-want +got):\n%s", diff)
+			}
+			say(body(before, "two")).want(http.StatusOK)
+			if got := p.turns("s"); len(got) != 3 {
+				t.Errorf("%d turns after the same request behind an answer, want 3", len(got))
+			}
+		})
+	}
+	t.Run("another body is another turn", func(t *testing.T) {
+		t.Parallel()
+		u := upstreamtest.New(t)
+		p := start(t, one(u))
+		u.Queue(upstreamtest.Failure(http.StatusInternalServerError))
+		p.chat("s", "hi").want(http.StatusInternalServerError)
+		p.stream("s", "hi").want(http.StatusOK)
+		if got := p.turns("s"); len(got) != 2 {
+			t.Errorf("%d turns, want 2", len(got))
+		}
+	})
+	t.Run("of two retries at once one is another turn", func(t *testing.T) {
+		t.Parallel()
+		u := upstreamtest.New(t)
+		p := start(t, one(u))
+		u.Queue(upstreamtest.Failure(http.StatusInternalServerError))
+		p.chat("s", "hi").want(http.StatusInternalServerError)
+		u.Always(upstreamtest.Reply{Delay: 200 * time.Millisecond})
+		var group sync.WaitGroup
+		for range 2 {
+			group.Go(func() { p.chat("s", "hi").want(http.StatusOK) })
+		}
+		group.Wait()
+		if got := p.turns("s"); len(got) != 2 || got[0]["state"] != "completed" || got[1]["state"] != "completed" {
+			t.Errorf("turns = %v, want two that are completed", got)
+		}
+	})
+}
+
 // Of several first requests of a session whose upstream fails all move to the same other one.
 func TestFirstRequestsMoveTogether(t *testing.T) {
 	t.Parallel()
@@ -99,7 +168,10 @@ func TestFirstRequestsMoveTogether(t *testing.T) {
 	got := make([]string, callers)
 	for i := range callers {
 		group.Go(func() {
-			got[i] = p.chat("s", fmt.Sprint("hello ", i)).header.Get("X-Mooring-Upstream")
+			r := p.chat("s", fmt.Sprint("hello ", i))
+			if got[i] = r.header.Get("X-Mooring-Upstream"); r.status != http.StatusOK {
+				t.Errorf("status = %d, want 200; body %s", r.status, r.body)
+			}
 		})
 	}
 	group.Wait()

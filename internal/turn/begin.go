@@ -24,6 +24,9 @@ func (t *running) begin(ctx context.Context) error {
 	}
 	body := t.Identify.Digester(t.turn.Tenant).Bytes(t.req.Body.Bytes())
 	t.turn.BodyDigest = body[:]
+	if err := t.resume(ctx); err != nil {
+		return err
+	}
 	if err := t.submit(ctx); err != nil {
 		return err
 	}

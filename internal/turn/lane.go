@@ -187,6 +187,9 @@ func (t *running) leave() {
 	if t.pending != nil {
 		_ = t.pending.Wait(context.Background()) // its turn has ended without it
 	}
+	if t.resumed {
+		t.retries.Delete(t.turn.ID)
+	}
 	for _, s := range t.slots {
 		t.lanes.leave(s)
 	}

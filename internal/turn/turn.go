@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -100,6 +101,7 @@ type Runner struct {
 	Route    *route.Picker
 	Forward  *forward.Engine
 	Record   *record.Writer
+	Turn     func(ctx context.Context, t mooring.Tenant, id mooring.TurnID) (mooring.Turn, error)
 	Rules    func() Rules
 	Price    func(model string, u mooring.Usage) *float64
 	Observe  func(t *mooring.Turn) // told of every turn that ended
@@ -110,7 +112,8 @@ type Runner struct {
 	NewKey   func() string // a fresh "api-" id
 	Log      *slog.Logger
 
-	lanes lanes
+	lanes   lanes
+	retries sync.Map // ids of turns whose next attempt is under way
 }
 
 // Run is one turn from request to answer. An error means that nothing has been written to the sink; otherwise what happened
@@ -146,6 +149,7 @@ type running struct {
 	pin     *mooring.Pin // that the session had, or has won
 	remote  string       // session id for the upstream's session headers
 	target  target
+	resumed bool // it is the next attempt of a turn that failed
 	moved   bool // that id is not stored yet: the upstream gave it, or the turn moved there
 	bound   bool // the pin is kept, or need not be
 }

@@ -73,6 +73,12 @@ func newHouse(t *testing.T, rules turn.Rules, specs ...upstream.Spec) *house {
 		Forward: &forward.Engine{Now: time.Now, Limits: func() forward.Limits {
 			return forward.Limits{Peek: time.Second, StreamIdle: 10 * time.Second, Answer: 1 << 20, Linger: time.Second}
 		}},
+		Turn: func(ctx context.Context, t mooring.Tenant, id mooring.TurnID) (mooring.Turn, error) {
+			if err := writer.Sync(ctx); err != nil {
+				return mooring.Turn{}, err
+			}
+			return store.Turn(ctx, t, id)
+		},
 		Record: writer, Rules: func() turn.Rules { return h.rules }, Price: func(string, mooring.Usage) *float64 { return nil },
 		Observe: func(t *mooring.Turn) { h.ended <- t }, Replica: "rep_1", Now: time.Now,
 		NewTurn: func() mooring.TurnID { return mooring.TurnID("trn_" + h.next()) },

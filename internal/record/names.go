@@ -2,6 +2,7 @@ package record
 
 import (
 	"context"
+	"slices"
 
 	"mooring"
 )
@@ -83,4 +84,40 @@ func (w *Writer) forget(names []name) {
 			delete(w.names, n)
 		}
 	}
+	if w.freed != nil {
+		close(w.freed)
+		w.freed = nil
+	}
+}
+
+// Settled waits until the store has what was safe before, and none of a change's aliases is on its way: who lost one of them to
+// another change finds that one's session then. Sync alone does not do, as the other one may have its alias and not be queued yet.
+func (w *Writer) Settled(ctx context.Context, c mooring.Change) error {
+	for {
+		if err := w.Sync(ctx); err != nil {
+			return err
+		}
+		freed := w.busy(namesOf(c))
+		if freed == nil {
+			return nil
+		}
+		select {
+		case <-freed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// busy gives what is closed once any name is free again where one of these is on its way; nil where none is.
+func (w *Writer) busy(names []name) <-chan struct{} {
+	w.naming.Lock()
+	defer w.naming.Unlock()
+	if !slices.ContainsFunc(names, func(n name) bool { return w.names[n] > 0 }) {
+		return nil
+	}
+	if w.freed == nil {
+		w.freed = make(chan struct{})
+	}
+	return w.freed
 }

@@ -364,3 +364,54 @@ func TestJournalIsEmptiedInAQuietMoment(t *testing.T) {
 		}
 	})
 }
+
+// slowHits is a store whose look for aliases takes as long as the test wants.
+type slowHits struct {
+	*gated
+	at, hold chan struct{}
+}
+
+func (s slowHits) AliasHits(ctx context.Context, t mooring.Tenant, a []mooring.Alias) ([]mooring.AliasHit, error) {
+	close(s.at)
+	<-s.hold
+	return s.gated.AliasHits(ctx, t, a)
+}
+
+// Who loses an alias to a change that is not queued yet waits for that one too.
+func TestSettledWaitsForAnAliasThatIsOnlyNoted(t *testing.T) {
+	t.Parallel()
+	path := storePath(t)
+	store := slowHits{openStore(t, path), make(chan struct{}), make(chan struct{})}
+	w := start(t, record.Options{Store: store, Journal: path})
+	defer w.Close()
+	wanted := func(n int64) *mooring.Begin {
+		c := beginNew(n).(*mooring.Begin)
+		c.Aliases = []mooring.Alias{alias("wanted by both")}
+		return c
+	}
+	winner, loser := wanted(1), wanted(2)
+	won := make(chan error, 1)
+	go func() { won <- w.Commit(t.Context(), winner) }()
+	<-store.at
+	if err := w.Commit(t.Context(), loser); mooring.CodeOf(err) != mooring.CodeSessionTaken {
+		t.Fatalf("loser: %v, want session_taken", err)
+	}
+	settled := make(chan error, 1)
+	go func() { settled <- w.Settled(t.Context(), loser) }()
+	select {
+	case err := <-settled:
+		t.Errorf("Settled gave %v while the alias was only noted", err)
+	case <-time.After(50 * time.Millisecond): // it waits
+	}
+	close(store.hold)
+	if err := <-won; err != nil {
+		t.Fatalf("winner: %v", err)
+	}
+	if err := <-settled; err != nil {
+		t.Fatalf("Settled: %v", err)
+	}
+	hits, err := store.gated.AliasHits(t.Context(), winner.Session.Tenant, winner.Aliases)
+	if err != nil || len(hits) != 1 || hits[0].Session != winner.Session.ID {
+		t.Errorf("the store has %v, %v, want the winner's alias", hits, err)
+	}
+}

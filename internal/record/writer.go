@@ -80,8 +80,9 @@ type Writer struct {
 	journal *journal   // nil for none; set by Start and Close
 	frames  sync.Pool  // *bytes.Buffer, for what is encoded for the journal
 
-	naming sync.Mutex   // guards names
-	names  map[name]int // aliases on their way into the store, and in how many changes
+	naming sync.Mutex    // guards what follows
+	names  map[name]int  // aliases on their way into the store, and in how many changes
+	freed  chan struct{} // closed when one of them is not any more; nil while nobody waits for that
 }
 
 // New makes a writer that waits for Start.

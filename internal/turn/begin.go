@@ -74,7 +74,7 @@ func raced(err error) bool {
 
 // again identifies anew after a lost race.
 func (t *running) again(ctx context.Context) error {
-	if err := t.Record.Sync(ctx); err != nil { // the winner may still be on its way into the store
+	if err := t.Record.Settled(ctx, t.started); err != nil { // the winner may still be on its way into the store
 		return err
 	}
 	t.Identify.Forget(t.turn.Tenant, t.found.Known.ID, t.found.Names)

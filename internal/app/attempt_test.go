@@ -141,6 +141,10 @@ func TestRetries(t *testing.T) {
 		if got := p.turns("s"); len(got) != 2 || got[0]["state"] != "completed" || got[1]["state"] != "completed" {
 			t.Errorf("turns = %v, want two that are completed", got)
 		}
+		const once = `mooring_upstream_requests_total{outcome="failed",upstream="u1"} 1`
+		if metrics := string(p.call(http.MethodGet, "/metrics", "").want(http.StatusOK).body); !strings.Contains(metrics, once) {
+			t.Errorf("the failed attempt is not counted once:\n%s", metrics)
+		}
 	})
 }
 

@@ -96,35 +96,26 @@ func (t *running) next(ctx context.Context, tried map[mooring.UpstreamName]bool)
 	if t.target.Failover != "next" || ctx.Err() != nil {
 		return false
 	}
-	if t.settle(ctx) != nil {
+	left := slices.DeleteFunc(route.Order(route.Rendezvous, string(t.turn.Session), 0, t.choices), func(c route.Candidate) bool {
+		return tried[c.Name] || !t.mayCarry(c)
+	})
+	if len(left) == 0 || t.settle(ctx) != nil {
 		return false
 	}
 	pin, err := t.Route.Find(ctx, t.turn.Tenant, t.turn.Session, t.choices)
 	if err != nil {
 		return false
 	}
-	order := route.Order(route.Rendezvous, string(t.turn.Session), 0, t.choices)
-	at := func(name mooring.UpstreamName) int {
-		return slices.IndexFunc(order, func(c route.Candidate) bool { return c.Name == name && !tried[name] && t.mayCarry(c) })
+	to, mark := left[0].Name, mooring.PinNew
+	switch {
+	case pin != nil && pin.Bound && slices.ContainsFunc(left, func(c route.Candidate) bool { return c.Name == pin.Upstream }):
+		to, mark, t.pin = pin.Upstream, mooring.PinHit, pin
+	case t.pin != nil && t.pin.Bound:
+		mark = mooring.PinMoved
 	}
-	if pin != nil && pin.Bound && at(pin.Upstream) >= 0 {
-		t.pin, t.bound = pin, true
-		t.aim(pin.Upstream, mooring.PinHit)
-		return t.moveRemote(ctx) == nil
-	}
-	for _, c := range order {
-		if at(c.Name) < 0 {
-			continue
-		}
-		mark := mooring.PinNew
-		if t.pin != nil && t.pin.Bound {
-			mark = mooring.PinMoved
-		}
-		t.aim(c.Name, mark)
-		t.bound = false
-		return t.moveRemote(ctx) == nil
-	}
-	return false
+	t.aim(to, mark)
+	t.bound = mark == mooring.PinHit
+	return t.moveRemote(ctx) == nil
 }
 
 // moveRemote finds the session id for the upstream that the turn moves to: the one it knows the session by, else a fresh one.

@@ -115,7 +115,9 @@ func (t *running) settled(ctx context.Context, c *mooring.End, seen wire.Digest)
 		t.Identify.Answered(t.turn.Tenant, t.turn.Session, t.turn.ID, c.Answer.ID, seen)
 	}
 	if t.Observe != nil {
-		t.Observe(&t.turn)
+		ended := t.turn
+		ended.Attempts = ended.Attempts[t.earlier:]
+		t.Observe(&ended)
 	}
 }
 

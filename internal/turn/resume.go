@@ -12,28 +12,27 @@ import (
 const retryWithin = 10 * time.Minute
 
 // resume makes the request the next attempt of the session's last turn where it is that turn's request once more: an equal body,
-// whose question is stored, after an answer that failed or broke off before any of it was kept, with nothing begun since.
+// whose question is stored, after an answer that failed or broke off before any of it was kept, with nothing begun since. Of two
+// such requests at once one is another turn.
 func (t *running) resume(ctx context.Context) error {
 	last := t.found.Known.TipTurn
 	if t.found.New || last == "" || len(t.place.New) > 0 {
 		return nil
 	}
+	if _, taken := t.retries.LoadOrStore(last, true); taken { // before the look, which would be stale once the other one is over
+		return nil
+	}
 	earlier, err := t.Turn(ctx, t.turn.Tenant, last)
+	if err == nil && t.repeats(&earlier) {
+		t.resumed = true
+		t.turn.ID, t.turn.Attempts, t.turn.Usage, t.earlier = earlier.ID, earlier.Attempts, earlier.Usage, len(earlier.Attempts)
+		return nil
+	}
+	t.retries.Delete(last)
 	if mooring.KindOf(err) == mooring.KindNotFound {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	if !t.repeats(&earlier) {
-		return nil
-	}
-	if _, taken := t.retries.LoadOrStore(last, true); taken {
-		return nil // of two at once one is another turn
-	}
-	t.resumed = true
-	t.turn.ID, t.turn.Attempts, t.turn.Usage = earlier.ID, earlier.Attempts, earlier.Usage
-	return nil
+	return err
 }
 
 func (t *running) repeats(earlier *mooring.Turn) bool {

@@ -104,7 +104,7 @@ type Runner struct {
 	Turn     func(ctx context.Context, t mooring.Tenant, id mooring.TurnID) (mooring.Turn, error)
 	Rules    func() Rules
 	Price    func(model string, u mooring.Usage) *float64
-	Observe  func(t *mooring.Turn) // told of every turn that ended
+	Observe  func(t *mooring.Turn) // told of every turn that ended, with the attempts of this request alone
 	Replica  string
 	Now      func() time.Time
 	NewTurn  func() mooring.TurnID
@@ -150,6 +150,7 @@ type running struct {
 	remote  string       // session id for the upstream's session headers
 	target  target
 	resumed bool // it is the next attempt of a turn that failed
+	earlier int  // how many attempts that turn had
 	moved   bool // that id is not stored yet: the upstream gave it, or the turn moved there
 	bound   bool // the pin is kept, or need not be
 }

@@ -346,6 +346,41 @@ func TestFirstTurnThatFailsKeepsNoPin(t *testing.T) {
 }
 
 // Of first turns that race one makes the session and its claim; all go where that one goes, and find the pin in memory later.
+func TestRetries(t *testing.T) {
+	t.Parallel()
+	for name, of := range map[string]struct {
+		after time.Duration
+		text  string
+		same  bool
+	}{
+		"soon, the same":                {time.Minute, "hi", true},
+		"at the last moment, the same":  {10*time.Minute - time.Second, "hi", true},
+		"too late, another turn":        {10*time.Minute + time.Second, "hi", false},
+		"another question, another one": {time.Minute, "ho", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := upstreamtest.New(t)
+			h := newHouse(t, turn.Rules{}, spec("u", u))
+			now := time.Now()
+			h.Now = func() time.Time { return now }
+			u.Queue(upstreamtest.Failure(http.StatusInternalServerError))
+			first, err := h.run(h.chat("s", "hi", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			now = now.Add(of.after)
+			again, err := h.run(h.chat("s", of.text, ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := again.about.Turn == first.about.Turn; got != of.same {
+				t.Errorf("turns %s and %s, want the same: %v", first.about.Turn, again.about.Turn, of.same)
+			}
+		})
+	}
+}
+
 func TestFirstTurnsAtOnce(t *testing.T) {
 	t.Parallel()
 	a, b := upstreamtest.New(t), upstreamtest.New(t)

@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"slices"
+	"time"
 
 	"mooring"
 )
@@ -103,6 +104,7 @@ func (w *Writer) Settled(ctx context.Context, c mooring.Change) error {
 		}
 		select {
 		case <-freed:
+		case <-time.After(linger): // by now the other one is queued, or the store fails: Sync hurries the one and tells the other
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -384,12 +384,7 @@ func TestSettledWaitsForAnAliasThatIsOnlyNoted(t *testing.T) {
 	store := slowHits{openStore(t, path), make(chan struct{}), make(chan struct{})}
 	w := start(t, record.Options{Store: store, Journal: path})
 	defer w.Close()
-	wanted := func(n int64) *mooring.Begin {
-		c := beginNew(n).(*mooring.Begin)
-		c.Aliases = []mooring.Alias{alias("wanted by both")}
-		return c
-	}
-	winner, loser := wanted(1), wanted(2)
+	winner, loser := wanting(1, "wanted by both"), wanting(2, "wanted by both")
 	won := make(chan error, 1)
 	go func() { won <- w.Commit(t.Context(), winner) }()
 	<-store.at
@@ -413,5 +408,21 @@ func TestSettledWaitsForAnAliasThatIsOnlyNoted(t *testing.T) {
 	hits, err := store.gated.AliasHits(t.Context(), winner.Session.Tenant, winner.Aliases)
 	if err != nil || len(hits) != 1 || hits[0].Session != winner.Session.ID {
 		t.Errorf("the store has %v, %v, want the winner's alias", hits, err)
+	}
+}
+
+// While the store is down who loses an alias hears of that, and does not wait for the winner.
+func TestSettledTellsThatTheStoreIsDown(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, storePath(t), record.Options{})
+	h.store.fail(downError())
+	defer h.store.fail(nil)
+	winner, loser := wanting(1, "wanted by both"), wanting(2, "wanted by both")
+	h.commit(t, winner) // the journal has it
+	if err := h.Commit(t.Context(), loser); mooring.CodeOf(err) != mooring.CodeSessionTaken {
+		t.Fatalf("loser: %v, want session_taken", err)
+	}
+	if err := h.Settled(t.Context(), loser); mooring.CodeOf(err) != mooring.CodeStoreUnavailable {
+		t.Errorf("Settled: %v, want store_unavailable", err)
 	}
 }

@@ -24,10 +24,12 @@ type Request struct {
 	Stream    bool   // a stream is asked for
 	OddStream bool   // the member that asks for one is neither a boolean nor null: only the upstream knows what it makes of that
 	Messages  []Message
-	System    []byte  // raw value of a system prompt that stands beside the messages; nil where there is none
-	Fields    []Field // members that may name a session, in document order
-	MaxTokens int64   // 0 where unknown
-	Tools     int     // how many tools are offered
+	// MessagesAt is where the list of messages begins in the body and where it ends, brackets included; zeros where there is none.
+	MessagesAt [2]int
+	System     []byte  // raw value of a system prompt that stands beside the messages; nil where there is none
+	Fields     []Field // members that may name a session, in document order
+	MaxTokens  int64   // 0 where unknown
+	Tools      int     // how many tools are offered
 }
 
 // MayStream says whether the client has to be given a stream where the upstream answers with one.
@@ -37,6 +39,7 @@ func (r *Request) MayStream() bool { return r.Stream || r.OddStream }
 type Message struct {
 	Role string
 	Raw  []byte // the message object: a span of the body
+	At   int    // where that span begins in the body
 }
 
 // Conversational is false for instructions (system, developer), which are no part of the conversation's chain.
@@ -105,7 +108,7 @@ func (r *reader) object(take func(name []byte) error) ([]byte, error) {
 	if _, err := r.dec.ReadToken(); err != nil {
 		return nil, err
 	}
-	start := r.dec.InputOffset() - 1
+	start := r.offset() - 1
 	if r.limit > 0 && r.dec.StackDepth() > r.limit {
 		return nil, errTooDeep
 	}
@@ -121,7 +124,7 @@ func (r *reader) object(take func(name []byte) error) ([]byte, error) {
 	if _, err := r.dec.ReadToken(); err != nil {
 		return nil, err
 	}
-	return r.body[start:r.dec.InputOffset()], nil
+	return r.body[start:r.offset()], nil
 }
 
 // value reads a value whole and gives its span of the body.
@@ -133,8 +136,8 @@ func (r *reader) value() ([]byte, error) {
 	if r.limit > 0 && deeper(v, r.limit-r.dec.StackDepth()) {
 		return nil, errTooDeep
 	}
-	end := r.dec.InputOffset()
-	return r.body[end-int64(len(v)) : end], nil
+	end := r.offset()
+	return r.body[end-len(v) : end], nil
 }
 
 func (r *reader) member(name []byte) error {
@@ -178,6 +181,7 @@ func (r *reader) messages() error {
 	if _, err := r.dec.ReadToken(); err != nil {
 		return err
 	}
+	start := r.offset() - 1
 	for kind := r.dec.PeekKind(); kind != ']'; kind = r.dec.PeekKind() {
 		if kind == '{' {
 			if err := r.message(); err != nil {
@@ -192,8 +196,12 @@ func (r *reader) messages() error {
 		r.req.Messages = append(r.req.Messages, Message{})
 	}
 	_, err := r.dec.ReadToken()
+	r.req.MessagesAt = [2]int{start, r.offset()}
 	return err
 }
+
+// offset is how far the body has been read.
+func (r *reader) offset() int { return int(r.dec.InputOffset()) }
 
 func (r *reader) message() error {
 	var role string
@@ -214,7 +222,7 @@ func (r *reader) message() error {
 	if err != nil {
 		return err
 	}
-	r.req.Messages = append(r.req.Messages, Message{Role: role, Raw: span})
+	r.req.Messages = append(r.req.Messages, Message{Role: role, Raw: span, At: r.offset() - len(span)})
 	return nil
 }
 

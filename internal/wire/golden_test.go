@@ -85,8 +85,8 @@ func TestGoldenRequests(t *testing.T) {
 			got := facts{Model: r.Model, Stream: r.Stream, Fields: r.Fields, MaxTokens: r.MaxTokens, Tools: r.Tools, UserText: r.UserText()}
 			for _, m := range r.Messages {
 				got.Roles = append(got.Roles, m.Role)
-				if !bytes.Contains(c.request, m.Raw) {
-					t.Errorf("%s is no span of the body", m.Raw)
+				if m.At < 0 || m.At+len(m.Raw) > len(c.request) || !bytes.Equal(c.request[m.At:m.At+len(m.Raw)], m.Raw) {
+					t.Errorf("%s is not at %d of the body", m.Raw, m.At)
 				}
 			}
 			compare(t, filepath.Join(c.dir, "facts.json"), got)

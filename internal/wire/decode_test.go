@@ -193,7 +193,7 @@ func TestUserText(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := r.UserText(); got != tt.want {
+			if got := wire.UserText(r.Messages); got != tt.want {
 				t.Errorf("UserText = %q, want %q", got, tt.want)
 			}
 		})

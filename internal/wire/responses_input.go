@@ -3,19 +3,14 @@ package wire
 // responsesInput reads the input of a response: a text, or a list of items. There may be none: the conversation is at the server
 // then, or a client warms it up. Another value is the upstream's to judge.
 func responsesInput(r *reader) error {
-	switch r.dec.PeekKind() {
-	case '"':
-		v, err := r.value()
-		if err == nil && len(v) > len(`""`) {
-			r.req.Messages = append(r.req.Messages, Message{Role: roleUser, Raw: v, At: r.offset() - len(v)})
-		}
-		return err
-	case '[':
+	if r.dec.PeekKind() == '[' {
 		return r.items()
-	default:
-		_, err := r.value()
-		return err
 	}
+	v, err := r.value()
+	if err == nil && kindOf(v) == '"' && len(v) > len(`""`) {
+		r.req.Messages = append(r.req.Messages, Message{Role: roleUser, Raw: v, At: r.offset() - len(v)})
+	}
+	return err
 }
 
 // answerItems is a run of items that are one answer.
@@ -32,20 +27,20 @@ func (r *reader) items() error {
 	}
 	var run answerItems
 	for index := 0; r.dec.PeekKind() != ']'; index++ {
-		span, role, said, err := r.item(index)
+		it, err := r.item(index)
 		if err != nil {
 			return err
 		}
-		at := r.offset() - len(span)
-		if role != roleAssistant {
+		at := r.offset() - len(it.span)
+		if it.role != roleAssistant {
 			r.close(&run)
-			r.req.Messages = append(r.req.Messages, Message{Role: role, Raw: span, At: at})
+			r.req.Messages = append(r.req.Messages, Message{Role: it.role, Raw: it.span, At: at})
 			continue
 		}
 		if run.count == 0 {
 			run.start = at
 		}
-		run.count, run.end, run.said = run.count+1, at+len(span), run.said || said
+		run.count, run.end, run.said = run.count+1, at+len(it.span), run.said || it.said
 	}
 	r.close(&run)
 	_, err := r.dec.ReadToken()
@@ -68,22 +63,28 @@ func (r *reader) close(run *answerItems) {
 	r.req.Messages = append(r.req.Messages, m)
 }
 
-// item reads one item, with its role and whether it is more than an aside.
-func (r *reader) item(index int) (span []byte, role string, said bool, err error) {
+// inputItem is one item of a list.
+type inputItem struct {
+	span []byte
+	role string
+	said bool // it is more than an aside
+}
+
+func (r *reader) item(index int) (inputItem, error) {
 	if r.dec.PeekKind() != '{' {
-		span, err = r.value()
-		return span, speakerOf(span), true, err
+		v, err := r.value()
+		return inputItem{span: v, role: speakerOf(v), said: true}, err
 	}
-	var kind, who []byte
+	var kind, role []byte
 	odd := false
-	span, err = r.object(func(name []byte) error {
+	span, err := r.object(func(name []byte) error {
 		isKind, isRole, isContent := string(name) == "type", string(name) == "role", string(name) == "content"
 		v, err := r.value()
 		switch {
 		case isKind:
 			kind = plain(v)
 		case isRole:
-			who = plain(v)
+			role = plain(v)
 		case isContent:
 			first := kindOf(v)
 			odd = first != '"' && first != '[' && first != 'n'
@@ -93,5 +94,5 @@ func (r *reader) item(index int) (span []byte, role string, said bool, err error
 	if isMessage := len(kind) == 0 || string(kind) == "message"; odd && isMessage {
 		r.invalidContent("The content of item %d must be text, a list of parts or null.", index)
 	}
-	return span, itemRole(kind, who), !aside(kind), err
+	return inputItem{span: span, role: itemRole(kind, role), said: !aside(kind)}, err
 }

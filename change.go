@@ -18,13 +18,14 @@ type Begin struct {
 	Stale    time.Time      // a pin that was last used before gives way to the claim
 	Remote   *RemoteSession // nil where the upstream keeps no state or the id is known
 	Mint     string         // the remote id to take instead where another session has the wanted one there
+	Named    Alias          // by which a known session was found: where it names another one by now, the outcome is as for Err below; zero for none
 	Reset    *Reset         // the new session takes its aliases from whoever has them; nil where it must be the first
 	Ack      []byte         // of a new session: digest of an answer that opened it and is no message; it is found by that
 
 	// After the commit:
 	Won      *Pin   // the claim that holds: this one, or the one of a turn that was faster
 	RemoteID string // the remote id that holds
-	Err      error  // CodeSessionTaken: nothing was written, another session has the first alias. CodeSessionGone: no such session any more
+	Err      error  // CodeSessionTaken: nothing was written, another session has the alias. CodeSessionGone: no such session any more
 }
 
 // Outcome gives Err.

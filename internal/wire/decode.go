@@ -38,8 +38,8 @@ func (r *Request) MayStream() bool { return r.Stream || r.OddStream }
 // Message is an entry of a request's conversation.
 type Message struct {
 	Role string
-	Raw  []byte // the message object: a span of the body
-	At   int    // where that span begins in the body
+	Raw  []byte // the message as the request has it, mostly an object: a span of the body, or a copy
+	At   int    // where that span begins in the body; -1 for a copy, which is what several items of one answer come as
 }
 
 // Conversational is false for instructions (system, developer), which are no part of the conversation's chain.
@@ -65,11 +65,10 @@ func Decode(p mooring.Protocol, body []byte, lim Limits) (*Request, error) {
 	if r.fault != nil {
 		return nil, r.fault
 	}
-	if len(r.req.Messages) == 0 {
-		return nil, mooring.Errorf(mooring.CodeMessagesRequired, "The member messages must be a list with at least one message.")
-	}
-	if last := r.req.Messages[len(r.req.Messages)-1]; last.Role == "user" && empty(last.Raw) {
-		return nil, mooring.Errorf(mooring.CodeEmptyMessage, "The last message has neither text nor another part; send some text.")
+	if d.judge != nil {
+		if err := d.judge(r.req); err != nil {
+			return nil, err
+		}
 	}
 	return r.req, nil
 }
@@ -86,6 +85,17 @@ func ModelOf(body []byte, lim Limits) (string, error) {
 		return "", invalidJSON(err)
 	}
 	return r.req.Model, nil
+}
+
+// needsMessage refuses a request that says nothing.
+func needsMessage(r *Request) error {
+	if len(r.Messages) == 0 {
+		return mooring.Errorf(mooring.CodeMessagesRequired, "The member messages must be a list with at least one message.")
+	}
+	if last := r.Messages[len(r.Messages)-1]; last.Role == "user" && empty(last.Raw) {
+		return mooring.Errorf(mooring.CodeEmptyMessage, "The last message has neither text nor another part; send some text.")
+	}
+	return nil
 }
 
 // reader is one pass over a body. A fault is kept until the pass has shown that the body is JSON at all.
@@ -155,8 +165,8 @@ func (r *reader) value() ([]byte, error) {
 }
 
 func (r *reader) member(name []byte) error {
-	if string(name) == "messages" && r.dec.PeekKind() == '[' {
-		return r.messages()
+	if r.dialect.read != nil && string(name) == r.dialect.talk {
+		return r.dialect.read(r)
 	}
 	key := string(name)
 	v, err := r.value()
@@ -174,7 +184,7 @@ func (r *reader) member(name []byte) error {
 		default:
 			r.req.OddStream = true
 		}
-	case "max_tokens", "max_completion_tokens":
+	case "max_tokens", "max_completion_tokens", "max_output_tokens":
 		if n, err := strconv.ParseInt(string(v), 10, 64); err == nil && n > 0 {
 			r.req.MaxTokens = n
 		}
@@ -191,7 +201,12 @@ func (r *reader) member(name []byte) error {
 	return nil
 }
 
+// messages reads the list of chat and of messages; the judge refuses what is none.
 func (r *reader) messages() error {
+	if r.dec.PeekKind() != '[' {
+		_, err := r.value()
+		return err
+	}
 	if _, err := r.dec.ReadToken(); err != nil {
 		return err
 	}

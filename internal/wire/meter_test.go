@@ -389,8 +389,9 @@ func TestAssembleRefusesHalfAnAnswer(t *testing.T) {
 func TestErrorEvent(t *testing.T) {
 	t.Parallel()
 	for p, want := range map[mooring.Protocol]string{
-		mooring.Chat:     "data: {\"error\":{\"message\":\"say \\\"hi\\\"\",\"type\":\"server_error\",\"param\":null,\"code\":\"upstream_error\"}}\n\n",
-		mooring.Messages: "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"say \\\"hi\\\"\"}}\n\n",
+		mooring.Chat:      "data: {\"error\":{\"message\":\"say \\\"hi\\\"\",\"type\":\"server_error\",\"param\":null,\"code\":\"upstream_error\"}}\n\n",
+		mooring.Messages:  "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"say \\\"hi\\\"\"}}\n\n",
+		mooring.Responses: "event: error\ndata: {\"type\":\"error\",\"code\":\"upstream_error\",\"message\":\"say \\\"hi\\\"\",\"param\":null,\"sequence_number\":0}\n\n",
 	} {
 		got := wire.ErrorEvent(p, mooring.CodeUpstreamError, `say "hi"`)
 		if string(got) != want {
@@ -493,10 +494,10 @@ func TestRender(t *testing.T) {
 
 func TestOtherProtocolsAreSaidToBeMissing(t *testing.T) {
 	t.Parallel()
-	if _, err := wire.Decode(mooring.Responses, []byte(`{}`), limits); mooring.CodeOf(err) != mooring.CodeInvalidRequest {
+	if _, err := wire.Decode(mooring.API, []byte(`{}`), limits); mooring.CodeOf(err) != mooring.CodeInvalidRequest {
 		t.Errorf("Decode error = %v, want invalid_request", err)
 	}
-	m := wire.NewMeter(mooring.Responses, wire.MeterLimits{})
+	m := wire.NewMeter(mooring.API, wire.MeterLimits{})
 	stream := []byte("event: x\ndata: {}\n\n")
 	pass, err := m.Feed(stream)
 	if err != nil || !bytes.Equal(pass.Fresh, stream) || m.Terminal() || m.Answer().Message != nil {

@@ -31,7 +31,7 @@ func (c *sessionsDelete) Run(p program, cli *commands) error {
 	if err != nil {
 		return err
 	}
-	if !c.Yes && isTerminal(p.stdin) && isTerminal(p.stdout) {
+	if !c.Yes && p.terminal(p.stdin) && p.terminal(p.stdout) {
 		var session apiclient.Session
 		if _, err = client.Get(ctx, apiclient.SessionPath(id), nil, &session); err != nil {
 			return err

@@ -45,7 +45,7 @@ func (c *sessionsExport) Run(p program, cli *commands) error {
 	switch {
 	case c.Output != "-":
 		return intoFile(c.Output, write)
-	case isTerminal(p.stdout):
+	case p.terminal(p.stdout):
 		clean := console.Clean(p.stdout)
 		err = errors.Join(write(clean), clean.Close())
 	default:

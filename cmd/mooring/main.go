@@ -34,16 +34,17 @@ type undone struct{ error }
 func (u undone) Unwrap() error { return u.error }
 
 func main() {
-	p := program{env: os.LookupEnv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	p := program{env: os.LookupEnv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, terminal: isTerminal}
 	os.Exit(p.run(os.Args[1:]))
 }
 
 // program is what a command is given of the process it runs in.
 type program struct {
-	env    func(string) (string, bool)
-	stdin  io.Reader
-	stdout io.Writer
-	stderr io.Writer
+	env      func(string) (string, bool)
+	stdin    io.Reader
+	stdout   io.Writer
+	stderr   io.Writer
+	terminal func(stream any) bool // whether somebody sits at the other end
 }
 
 // commands is the command line.

@@ -58,7 +58,7 @@ func (p program) page() console.Page {
 	page := console.Page{Out: p.stdout, Now: time.Now(), Zone: time.Local}
 	plain, _ := p.env("NO_COLOR")
 	term, _ := p.env("TERM")
-	if isTerminal(p.stdout) && plain == "" && term != "dumb" {
+	if p.terminal(p.stdout) && plain == "" && term != "dumb" {
 		page.Style = console.Coloured()
 	}
 	return page

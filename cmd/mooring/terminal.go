@@ -9,7 +9,7 @@ import (
 	"mooring/internal/console"
 )
 
-// isTerminal says whether somebody sits at the other end.
+// isTerminal asks the system, which takes /dev/null for none.
 func isTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && isatty.IsTerminal(file.Fd())

@@ -86,6 +86,9 @@ func (c *Client) Sessions(ctx context.Context, filter url.Values, limit int) (Se
 		if page.Next == nil || len(page.Raw) == 0 || limit != Everything && len(all.Raw) >= limit {
 			return all, nil
 		}
+		if *page.Next == query.Get("cursor") {
+			return SessionList{}, &Error{Status: http.StatusOK, words: fmt.Sprintf("the list of the server at %s has no end; ask for less with --limit", c.Server)}
+		}
 		query.Set("cursor", *page.Next)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mooring"
 	"mooring/internal/apiclient"
 	"mooring/internal/console"
 )
@@ -31,23 +32,21 @@ func (c *sessionsDelete) Run(p program, cli *commands) error {
 	if err != nil {
 		return err
 	}
-	if !c.Yes && p.terminal(p.stdin) && p.terminal(p.stdout) {
-		var session apiclient.Session
-		if _, err = client.Get(ctx, apiclient.SessionPath(id), nil, &session); err != nil {
-			return err
-		}
-		if !p.agreed(session) {
-			return errKept
-		}
-		id = string(session.ID) // what was agreed to, whatever the key means by now
+	var session apiclient.Session
+	if _, err = client.Get(ctx, apiclient.SessionPath(id), nil, &session); err != nil {
+		return err
 	}
-	if err = client.Delete(ctx, apiclient.SessionPath(id)); err != nil {
+	if !c.Yes && p.terminal(p.stdin) && p.terminal(p.stdout) && !p.agreed(session) {
+		return errKept
+	}
+	// By its id: what was agreed to goes, whatever the key has come to mean since.
+	if err = client.Delete(ctx, apiclient.SessionPath(string(session.ID))); err != nil {
 		return err
 	}
 	if c.JSON {
-		return p.deleted(id)
+		return p.deleted(session.ID)
 	}
-	_, err = fmt.Fprintln(p.stdout, "deleted", console.Line(id))
+	_, err = fmt.Fprintln(p.stdout, "deleted", console.Line(string(session.ID)))
 	return err
 }
 
@@ -60,10 +59,10 @@ func (p program) agreed(s apiclient.Session) bool {
 }
 
 // deleted stands in for the server's JSON, which a deletion has none of.
-func (p program) deleted(id string) error {
+func (p program) deleted(id mooring.SessionID) error {
 	raw, err := json.Marshal(struct {
-		ID      string `json:"id"`
-		Deleted bool   `json:"deleted"`
+		ID      mooring.SessionID `json:"id"`
+		Deleted bool              `json:"deleted"`
 	}{id, true})
 	if err != nil {
 		return err

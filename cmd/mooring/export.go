@@ -17,7 +17,7 @@ import (
 type sessionsExport struct {
 	remote
 	ID     string `arg:"" completion:"none"          help:"Id or key of the session."`
-	Format string `default:"jsonl" enum:"jsonl,markdown"             help:"jsonl, a message a line, or markdown."`
+	Format string `default:"jsonl" enum:"jsonl,markdown"             help:"jsonl, the session and then a message a line, or markdown."`
 	Output string `default:"-"     help:"File to write, - for stdout." placeholder:"FILE"                          short:"o"`
 }
 

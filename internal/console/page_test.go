@@ -160,10 +160,11 @@ func TestFindings(t *testing.T) {
 		return p.Findings(apiclient.Findings{Results: []apiclient.Result{{
 			SessionID: "ses_01J00000000000000000000001", Key: "talk", Title: strings.Repeat("long ", 20), Role: "user",
 			Snippet: "two\nlines \x1b[2J", CreatedAt: now.Add(-time.Minute),
-		}}})
+		}, {SessionID: "ses_01J00000000000000000000002", Key: "日本", Snippet: "of a title", CreatedAt: now}}})
 	})
 	same(t, `
-SESSION       WHEN    ROLE  TITLE                     TEXT
-ses_00000001  1m ago  user  long long long long lon…  two lines ␛[2J
+SESSION       WHEN    ROLE  TITLE: TEXT
+ses_00000001  1m ago  user  long long long long lon…: two lines ␛[2J
+ses_00000002  now     –     日本: of a title
 `, got)
 }

@@ -135,12 +135,13 @@ func (p Page) branch(t *table, s apiclient.Session, own, below string) int {
 	return turns
 }
 
-// Findings shows what a search found, a message a row.
+// Findings shows what a search found, a message a row; one without a role is a session found by its title.
 func (p Page) Findings(f apiclient.Findings) error {
 	var t table
-	t.row(p.Style.heading, "SESSION", "WHEN", "ROLE", "TITLE", "TEXT")
+	t.row(p.Style.heading, "SESSION", "WHEN", "ROLE", "TITLE: TEXT")
 	for _, r := range f.Results {
-		t.row("", r.SessionID.Short(), p.ago(r.CreatedAt), r.Role, short(or(r.Title, r.Key), nameRoom), short(r.Snippet, snippetRoom))
+		t.row("", r.SessionID.Short(), p.ago(r.CreatedAt), or(r.Role, unknown),
+			short(or(r.Title, r.Key), nameRoom)+": "+short(r.Snippet, snippetRoom))
 	}
 	return t.write(p.Out)
 }

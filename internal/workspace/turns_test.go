@@ -49,7 +49,7 @@ func TestMessagePages(t *testing.T) {
 	if diff := cmp.Diff([]string{"msg_4 msg_5", "msg_2 msg_3", "msg_1"}, pages); diff != "" {
 		t.Errorf("pages, last first (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(mooring.BranchPage{Tip: "msg_5", Before: "msg_2", Limit: 2}, m.branch); diff != "" {
+	if diff := cmp.Diff(mooring.BranchPage{Tip: "msg_5", Before: "msg_2", Limit: 2, Bytes: 8 << 20}, m.branch); diff != "" {
 		t.Errorf("last page asked of the store (-want +got):\n%s", diff)
 	}
 	refused(t, h.get(t, "alice", "/api/sessions/talk/messages?limit=201"), 400, mooring.CodeInvalidRequest)
@@ -116,7 +116,7 @@ func TestTurnJSON(t *testing.T) {
 	for _, row := range []struct{ name, target, want string }{
 		{"one turn", "/api/turns/trn_1", wantDone},
 		{"a running turn has no end", "/api/turns/trn_2", wantRunning},
-		{"the turns of a session", "/api/sessions/talk/turns", `{"turns":[` + wantDone + `,` + wantRunning + `]}`},
+		{"the turns of a session", "/api/sessions/talk/turns", `{"turns":[` + wantDone + `,` + wantRunning + `],"next_cursor":null}`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

@@ -39,6 +39,9 @@ func (w *writer) open(ctx context.Context, c *mooring.Begin) error {
 	if !c.New {
 		return w.continueSession(ctx, c)
 	}
+	if err := w.copyable(ctx, c); err != nil || c.Err != nil {
+		return err
+	}
 	if len(c.Aliases) > 0 {
 		holder, err := w.addAlias(ctx, c.Session, c.Aliases[0])
 		if err != nil {
@@ -50,8 +53,11 @@ func (w *writer) open(ctx context.Context, c *mooring.Begin) error {
 		}
 	}
 	fresh, err := w.insertSession(ctx, c)
-	if err != nil || fresh {
+	if err != nil {
 		return err
+	}
+	if fresh {
+		return w.copyMessages(ctx, c)
 	}
 	return w.continueSession(ctx, c) // the same change once more: its first commit did happen
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -34,8 +35,11 @@ const branch = `WITH RECURSIVE up(id, parent, depth) AS (
 	LEFT JOIN blob AS b ON b.tenant = m.tenant AND b.digest = m.blob
 	ORDER BY up.depth`
 
+// errEnough ends the reading of a page that has as many bytes as it may.
+var errEnough = errors.New("the page is full")
+
 // Branch gives a part of a branch in the order from root to tip, and whether there is more above it. A limit of 0 stands for
-// 100.
+// 100. A message that is to be above the page, and is not the session's, is CodeNotFound; a tip that is not reads nothing.
 func (s *Store) Branch(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, p mooring.BranchPage) ([]mooring.Message, bool, error) {
 	start, err := s.branchStart(ctx, tenant, session, p)
 	if err != nil {
@@ -46,16 +50,23 @@ func (s *Store) Branch(ctx context.Context, tenant mooring.Tenant, session moori
 		limit = defaultLimit
 	}
 	var list []mooring.Message
+	size := 0
 	err = s.each(ctx, func(row scanner) error {
+		if p.Bytes > 0 && size > p.Bytes {
+			return errEnough
+		}
 		list = append(list, mooring.Message{})
 		m := &list[len(list)-1]
-		return row.Scan(append(messageFields(m), &m.Content)...)
+		scanned := row.Scan(append(messageFields(m), &m.Content)...)
+		size += len(m.Content)
+		return scanned
 	}, branch, raw(tenant), start, session, limit+1)
-	if err != nil {
+	full := errors.Is(err, errEnough)
+	if err != nil && !full {
 		return nil, false, s.dialect.failed(err, fmt.Sprintf("read a branch of session %s", session.Short()))
 	}
-	more := len(list) > limit
-	if more {
+	more := full || len(list) > limit
+	if len(list) > limit {
 		list = list[:limit]
 	}
 	slices.Reverse(list)
@@ -73,7 +84,10 @@ func (s *Store) branchStart(ctx context.Context, tenant mooring.Tenant, session 
 		return "", sessionNotFound()
 	}
 	if p.Before != "" {
-		_, err = s.first(ctx, func(row scanner) error { return row.Scan(&parent) }, parentOf, raw(tenant), p.Before, session)
+		found, err = s.first(ctx, func(row scanner) error { return row.Scan(&parent) }, parentOf, raw(tenant), p.Before, session)
+		if err == nil && !found {
+			err = messageNotFound()
+		}
 		return parent, err
 	}
 	if p.Tip != "" {

@@ -66,18 +66,20 @@ func (s *Store) narrow(tenant mooring.Tenant, f mooring.SessionFilter) (string, 
 		{"project", text(f.Project)},
 		{"upstream", text(f.Upstream)},
 		{"state", text(f.State)},
-		{"parent", text(f.Parent)},
 	} {
 		if field.value != "" {
 			args = append(args, field.value)
 			conditions = append(conditions, fmt.Sprintf(`%s = $%d`, field.column, len(args)))
 		}
 	}
-	if f.Parent != "" {
-		conditions = append(conditions, `parent <> ''`) // lets the index on parents be used, which has no others
-	}
 	args = append(args, f.Kind == mooring.KindSide)
-	conditions = append(conditions, fmt.Sprintf(`side_only = $%d`, len(args)))
+	side := fmt.Sprintf(`side_only = $%d`, len(args))
+	if f.Parent != "" { // written so that the index on parents is used, and the one on activity cannot be
+		args = append(args, f.Parent)
+		side = fmt.Sprintf(`(%s) IS TRUE AND id IN (SELECT c.id FROM session AS c WHERE c.tenant = $1 AND c.parent = $%d AND c.parent <> '')`,
+			side, len(args))
+	}
+	conditions = append(conditions, side)
 	switch f.Kind {
 	case mooring.KindMain:
 		conditions = append(conditions, `relation <> 'subagent'`)

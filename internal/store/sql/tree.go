@@ -9,15 +9,14 @@ import (
 )
 
 // What stands below some sessions, themselves included, each row with the session it was reached from. UNION ends a walk in a
-// circle, which no version should have written.
-const below = `WITH RECURSIVE below(top, id) AS (
+// circle, which no version should have written. CROSS JOIN is how SQLite is told to go from what was found to its children: left
+// to itself it reads all of the tenant's sessions at each step.
+const treeUse = `WITH RECURSIVE below(top, id) AS (
 	SELECT id, id FROM session WHERE tenant = $1 AND id IN (%s)
 	UNION
-	SELECT below.top, s.id FROM below JOIN session AS s ON s.tenant = $1 AND s.parent = below.id AND s.parent <> ''
-	) `
-
-const treeUse = below + `SELECT below.top, ` + spentColumns + `
-	FROM below JOIN session ON session.tenant = $1 AND session.id = below.id GROUP BY below.top`
+	SELECT below.top, s.id FROM below CROSS JOIN session AS s WHERE s.tenant = $1 AND s.parent = below.id AND s.parent <> ''
+	) SELECT below.top, ` + spentColumns + `
+	FROM below CROSS JOIN session WHERE session.tenant = $1 AND session.id = below.id GROUP BY below.top`
 
 // TreeUse sums for each of some sessions what it and all below it took, in one query. Sessions that are not there are left out.
 func (s *Store) TreeUse(ctx context.Context, tenant mooring.Tenant, ids []mooring.SessionID) (map[mooring.SessionID]mooring.Spending, error) {
@@ -45,7 +44,7 @@ func (s *Store) TreeUse(ctx context.Context, tenant mooring.Tenant, ids []moorin
 const descent = `WITH RECURSIVE below(id) AS (
 	SELECT id FROM session WHERE tenant = $1 AND parent = $2 AND parent <> ''
 	UNION
-	SELECT s.id FROM below JOIN session AS s ON s.tenant = $1 AND s.parent = below.id AND s.parent <> ''
+	SELECT s.id FROM below CROSS JOIN session AS s WHERE s.tenant = $1 AND s.parent = below.id AND s.parent <> ''
 	) SELECT ` + sessionColumns + ` FROM session WHERE tenant = $1 AND id IN (SELECT id FROM below LIMIT $3) ORDER BY created_at, id`
 
 // Descendants gives the sessions below one, oldest first, and whether there are more than the limit.

@@ -26,6 +26,8 @@ type memory struct {
 	figures  mooring.Figures
 	broken   error
 
+	afterBranch func() // runs after a page of a branch was read
+
 	mu       sync.Mutex // guards the fields below: what was last asked for
 	filter   mooring.SessionFilter
 	branch   mooring.BranchPage
@@ -86,7 +88,11 @@ func (m *memory) Branch(_ context.Context, _ mooring.Tenant, id mooring.SessionI
 		branch = branch[:slices.IndexFunc(branch, func(x mooring.Message) bool { return x.ID == p.Before })]
 	}
 	from := max(0, len(branch)-p.Limit)
-	return branch[from:], from > 0, m.broken
+	err := m.broken
+	if m.afterBranch != nil {
+		m.afterBranch()
+	}
+	return branch[from:], from > 0, err
 }
 
 func (m *memory) Trail(_ context.Context, _ mooring.Tenant, id mooring.SessionID, tip mooring.MessageID, limit int) ([]mooring.Message, error) {

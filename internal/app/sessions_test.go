@@ -117,7 +117,9 @@ func TestTipMoves(t *testing.T) {
 		u := upstreamtest.New(t)
 		u.Queue(upstreamtest.Reply{Text: "one"}, upstreamtest.Reply{Text: "two"}, upstreamtest.Reply{Text: "three"}, upstreamtest.Reply{Text: "four"})
 		p := start(t, store+one(u))
-		say := func(texts ...string) { p.call("POST", chatPath, talk(texts...), "X-Session-Id", "t").want(http.StatusOK) }
+		say := func(texts ...string) {
+			p.call("POST", chatPath, talk(texts...), "X-Session-Id", "t").want(http.StatusOK)
+		}
 		say("u1")
 		say("u1", "one", "u2")
 		before := p.ids("t")

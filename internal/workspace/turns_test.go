@@ -56,6 +56,32 @@ func TestMessagePages(t *testing.T) {
 	refused(t, h.get(t, "alice", "/api/sessions/talk/messages?tip=msg_9"), 404, mooring.CodeNotFound)
 }
 
+func TestTurnPages(t *testing.T) {
+	t.Parallel()
+	m := &memory{sessions: []mooring.Session{session(one, "talk", 1)}}
+	for _, id := range []mooring.TurnID{"trn_1", "trn_2", "trn_3"} {
+		m.turns = append(m.turns, mooring.Turn{Tenant: "acme", ID: id, Session: one, State: mooring.Completed, StartedAt: at(1)})
+	}
+	h := over(m)
+	type page struct {
+		Turns      []struct{ ID string }
+		NextCursor *string `json:"next_cursor"`
+	}
+	var last, first page
+	h.read(t, "alice", "/api/sessions/talk/turns?limit=2", &last)
+	if len(last.Turns) != 2 || last.Turns[0].ID != "trn_2" || last.NextCursor == nil {
+		t.Fatalf("last page = %+v, want the second and third turn, and a cursor", last)
+	}
+	h.read(t, "alice", "/api/sessions/talk/turns?before="+*last.NextCursor, &first)
+	if len(first.Turns) != 1 || first.Turns[0].ID != "trn_1" || first.NextCursor != nil {
+		t.Errorf("first page = %+v, want the first turn and no cursor", first)
+	}
+	if diff := cmp.Diff(mooring.TurnPage{Before: "trn_2", Limit: 200}, m.turnPage); diff != "" {
+		t.Errorf("last page asked of the store (-want +got):\n%s", diff)
+	}
+	refused(t, h.get(t, "alice", "/api/sessions/talk/turns?limit=201"), 400, mooring.CodeInvalidRequest)
+}
+
 func TestMessageJSON(t *testing.T) {
 	t.Parallel()
 	m := &memory{sessions: []mooring.Session{session(one, "talk", 1)}, messages: []mooring.Message{

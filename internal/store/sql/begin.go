@@ -45,6 +45,9 @@ func (w *writer) open(ctx context.Context, c *mooring.Begin) error {
 		}
 		return w.continueSession(ctx, c)
 	}
+	if err := w.copyable(ctx, c); err != nil || c.Err != nil {
+		return err
+	}
 	if c.Reset != nil {
 		if err := w.reset(ctx, c); err != nil {
 			return err
@@ -60,8 +63,11 @@ func (w *writer) open(ctx context.Context, c *mooring.Begin) error {
 		}
 	}
 	fresh, err := w.insertSession(ctx, c)
-	if err != nil || fresh {
+	if err != nil {
 		return err
+	}
+	if fresh {
+		return w.copyMessages(ctx, c)
 	}
 	return w.continueSession(ctx, c) // the same change once more: its first commit did happen
 }

@@ -36,13 +36,18 @@ type Options struct {
 	Store         Store
 	Caller        func(*http.Request) (mooring.Caller, error) // finds who asks; its error is shown to the client
 	CursorKey     []byte                                      // signs the cursors of lists; the same on every replica
+	Search        Search                                      // finds messages and sessions by their words
 	OperatorReads func() bool                                 // whether an operator may read a tenant's texts with ?tenant=; a reload may change it
 	Log           *slog.Logger
 }
 
+// Search finds the newest messages and sessions of a tenant that hold the words of a query; search.Index.Search is one.
+type Search func(ctx context.Context, t mooring.Tenant, q mooring.SearchQuery) (mooring.SearchPage, error)
+
 // API is the session API.
 type API struct {
 	store   Store
+	look    Search
 	caller  func(*http.Request) (mooring.Caller, error)
 	cursors cursors
 	reads   func() bool
@@ -54,7 +59,7 @@ func New(o Options) *API {
 	if len(o.CursorKey) == 0 {
 		panic("workspace.New: Options.CursorKey is empty")
 	}
-	return &API{store: o.Store, caller: o.Caller, cursors: cursors{key: o.CursorKey}, reads: o.OperatorReads, log: o.Log}
+	return &API{store: o.Store, look: o.Search, caller: o.Caller, cursors: cursors{key: o.CursorKey}, reads: o.OperatorReads, log: o.Log}
 }
 
 // Mount adds the routes.
@@ -64,6 +69,7 @@ func (a *API) Mount(mux Mux) {
 	mux.Handle("GET /api/sessions/{id}/messages", a.answer(a.listMessages))
 	mux.Handle("GET /api/sessions/{id}/turns", a.answer(a.listTurns))
 	mux.Handle("GET /api/turns/{id}", a.answer(a.showTurn))
+	mux.Handle("GET /api/search", a.answer(a.search))
 }
 
 // answer makes a handler of a read: it finds whose sessions are meant, and writes the read's value or its error.

@@ -25,6 +25,12 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	Chain(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, kind mooring.ChainKind, digests [][]byte) ([]mooring.ChainEntry, error)
 	Children(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error)
 	KeyUse(ctx context.Context, tenant mooring.Tenant, key mooring.KeyName, from, to time.Time) (mooring.KeyUse, error)
+	Backlog(ctx context.Context) (mooring.Backlog, error)
+	Unindexed(ctx context.Context, upTo int64, limit int) ([]mooring.Unindexed, error)
+	Content(ctx context.Context, tenant mooring.Tenant, id mooring.MessageID) (mooring.Message, error)
+	Found(ctx context.Context, tenant mooring.Tenant, terms []mooring.SearchTerm, below int64, limit int) ([]mooring.Found, error)
+	Recent(ctx context.Context, tenant mooring.Tenant, p mooring.RecentPage, visit func(mooring.Found) bool) error
+	Names(ctx context.Context, tenant mooring.Tenant, limit int, visit func(mooring.Session) bool) error
 	Stray(ctx context.Context) (int, error)
 	Applied(ctx context.Context) (uint64, error)
 	Ping(ctx context.Context) error
@@ -47,6 +53,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"removal", removalTests()},
 		{"reads", readTests()},
 		{"values", valueTests()},
+		{"search", searchTests()},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {

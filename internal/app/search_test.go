@@ -33,8 +33,11 @@ func holds(found []string, session, role string) bool {
 func TestSearchFindsAFinishedTurn(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
+		t.Helper()
 		up := upstreamtest.New(t)
-		up.AlwaysFunc(func(*upstreamtest.Request) upstreamtest.Reply { return upstreamtest.Reply{Text: "The Bollard, 東京都庁のとなり"} })
+		up.AlwaysFunc(func(*upstreamtest.Request) upstreamtest.Reply {
+			return upstreamtest.Reply{Text: "The Bollard, 東京都庁のとなり"}
+		})
 		p := start(t, "upstreams:\n"+upstreamYAML("up", up.URL)+store)
 		for i, q := range []string{
 			"#123", "src/main.py", "don't", "50%", "bob@example.com", "ok?", "$5", "a,b", "TODO: fix", "multi-agent", "--force", "GB/s", "C++",
@@ -83,6 +86,7 @@ func TestSearchSeesAllBranches(t *testing.T) {
 func TestSearchKeepsMessagesOfOneMoment(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
+		t.Helper()
 		up := upstreamtest.New(t)
 		p := start(t, "upstreams:\n"+upstreamYAML("up", up.URL)+store)
 		body := `{"model":"fake-1","messages":[{"role":"user","content":"gannet one"},{"role":"user","content":"gannet two"}]}`
@@ -100,6 +104,7 @@ func TestSearchKeepsMessagesOfOneMoment(t *testing.T) {
 func TestSearchAfterAKill(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
+		t.Helper()
 		up := upstreamtest.New(t)
 		p := startChild(t, "upstreams:\n"+upstreamYAML("up", up.URL)+store)
 		var made []string
@@ -120,6 +125,7 @@ func TestSearchAfterAKill(t *testing.T) {
 func TestSearchStaysInItsTenant(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
+		t.Helper()
 		up := upstreamtest.New(t)
 		hash := func(key string) string {
 			sum := sha256.Sum256([]byte(key))

@@ -60,8 +60,10 @@ const (
 	// lookEvery is how often it looks at the queue without being told: for what another replica or a failure left there.
 	lookEvery = time.Second
 	// batchEntries and batchBytes bound a commit, which the commits of turns may have to wait for: some milliseconds.
-	batchEntries = 64
-	batchBytes   = 32 << 10
+	batchEntries = 32
+	batchBytes   = 16 << 10
+	// turnsShare is how much longer than a commit the writer is left to the turns, unless somebody waits for the index.
+	turnsShare = 2
 	// takenPause is what another replica gets that is putting in the same messages.
 	takenPause = 20 * time.Millisecond
 	// wipePages is how much of the index one step rewrites, a megabyte in some milliseconds.
@@ -221,7 +223,7 @@ func (x *Index) pass(ctx context.Context, waiting int) error {
 		case taken == 0:
 			x.rest(ctx, takenPause)
 		case waiting == 0 && !x.wanted():
-			x.rest(ctx, x.options.Now().Sub(began)) // half of the time is the turns'
+			x.rest(ctx, turnsShare*x.options.Now().Sub(began))
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

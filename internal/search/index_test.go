@@ -177,7 +177,7 @@ func TestACommitIsBounded(t *testing.T) {
 		m.add(append(many, long, long)...)
 		over(t, m)
 		time.Sleep(time.Second)
-		if want := []int{64, 64, 23, 1}; !slices.Equal(m.sizes, want) {
+		if want := []int{32, 32, 32, 32, 23, 1}; !slices.Equal(m.sizes, want) {
 			t.Errorf("commits of %v entries, want %v", m.sizes, want)
 		}
 	})

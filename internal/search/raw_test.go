@@ -6,7 +6,7 @@ import (
 )
 
 // openSQL opens the store's file beside the program.
-func openSQL(t *testing.T, path string) *sql.DB {
+func openSQL(t testing.TB, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
 	if err != nil {

@@ -45,8 +45,8 @@ func (x *Index) Search(ctx context.Context, t mooring.Tenant, q mooring.SearchQu
 	wait, cancel := context.WithTimeout(ctx, waitFor)
 	s.found.Degraded = !x.current(wait)
 	cancel()
-	for _, step := range []func(context.Context) error{s.indexed, s.scanned, s.named} {
-		if err := step(ctx); err != nil {
+	for _, step := range []step{{s.indexed, indexTime}, {s.scanned, scanTime}, {s.named, nameTime}} {
+		if err := s.take(ctx, step); err != nil {
 			return mooring.SearchPage{}, err
 		}
 	}
@@ -72,31 +72,56 @@ type run struct {
 // full says that there are as many hits as are wanted.
 func (s *run) full() bool { return len(s.found.Hits) >= s.limit }
 
-// indexed reads what the index has under all words, until enough of it holds them as they were typed.
-func (s *run) indexed(ctx context.Context) error {
-	if len(s.query.terms) == 0 {
+// step is a part of a search, and how long it may take.
+type step struct {
+	do    func(context.Context) error
+	bound time.Duration
+}
+
+// take takes a step. One that its bound ends has found what it has found.
+func (s *run) take(ctx context.Context, one step) error {
+	s.rows, s.bytes = 0, 0
+	bounded, cancel := context.WithTimeout(ctx, one.bound)
+	defer cancel()
+	err := one.do(bounded)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		s.found.Degraded = true
 		return nil
 	}
-	until := s.options.Now().Add(indexTime)
+	return err
+}
+
+// indexed reads what the index has under all words, until enough of it holds them as they were typed. Longer words that begin as
+// the last one does count only where there is not enough without them: they are many, and mostly not what is meant.
+func (s *run) indexed(ctx context.Context) error {
+	seen := map[mooring.MessageID]bool{}
+	for _, terms := range s.query.terms {
+		if err := s.under(ctx, terms, seen); err != nil || s.full() || s.found.Degraded {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *run) under(ctx context.Context, terms []mooring.SearchTerm, seen map[mooring.MessageID]bool) error {
 	for below := int64(math.MaxInt64); ; {
-		list, err := s.options.Store.Found(ctx, s.tenant, s.query.terms, below, page)
+		list, err := s.options.Store.Found(ctx, s.tenant, terms, below, page)
 		if err != nil {
 			return err
 		}
 		for i := range list {
-			m, err := s.options.Store.Content(ctx, s.tenant, list[i].Message.ID)
-			if err != nil {
-				return err
+			if seen[list[i].Message.ID] {
+				continue
 			}
-			list[i].Message.Protocol, list[i].Message.Content = m.Protocol, m.Content
-			if s.take(&list[i]); s.full() {
-				return nil
+			seen[list[i].Message.ID] = true
+			if err := s.read(ctx, &list[i]); err != nil || s.full() {
+				return err
 			}
 		}
 		if len(list) < page {
 			return nil
 		}
-		if s.rows >= indexRows || s.bytes >= indexBytes || s.options.Now().After(until) {
+		if s.rows >= indexRows || s.bytes >= indexBytes {
 			s.found.Degraded = true
 			return nil
 		}
@@ -104,8 +129,19 @@ func (s *run) indexed(ctx context.Context) error {
 	}
 }
 
-// take adds a message to the hits where it holds the words.
-func (s *run) take(f *mooring.Found) {
+// read reads the content of a candidate.
+func (s *run) read(ctx context.Context, f *mooring.Found) error {
+	m, err := s.options.Store.Content(ctx, s.tenant, f.Message.ID)
+	if err != nil {
+		return err
+	}
+	f.Message.Protocol, f.Message.Content = m.Protocol, m.Content
+	s.judge(f)
+	return nil
+}
+
+// judge adds a message to the hits where it holds the words.
+func (s *run) judge(f *mooring.Found) {
 	s.rows++
 	s.bytes += len(f.Message.Content)
 	text := clip(s.options.Render(f.Message.Protocol, f.Message.Content))
@@ -124,11 +160,9 @@ func (s *run) scanned(ctx context.Context) error {
 	if len(s.found.Hits) > 0 {
 		return nil
 	}
-	s.rows, s.bytes = 0, 0
-	until := s.options.Now().Add(scanTime)
 	whole := true
 	err := s.options.Store.Recent(ctx, s.tenant, mooring.RecentPage{MaxBytes: scanContent, Limit: scanRows + 1}, func(f mooring.Found) bool {
-		if s.rows >= scanRows || s.bytes >= scanBytes || s.options.Now().After(until) {
+		if s.rows >= scanRows || s.bytes >= scanBytes {
 			whole = false
 			return false
 		}
@@ -137,7 +171,7 @@ func (s *run) scanned(ctx context.Context) error {
 			s.rows++
 			return true
 		}
-		s.take(&f)
+		s.judge(&f)
 		return !s.full()
 	})
 	s.found.Degraded = s.found.Degraded || !whole
@@ -151,10 +185,9 @@ func (s *run) named(ctx context.Context) error {
 	for i := range s.found.Hits {
 		there[s.found.Hits[i].Session] = true
 	}
-	until := s.options.Now().Add(nameTime)
 	rows, hits := 0, 0
 	return s.options.Store.Names(ctx, s.tenant, nameRows+1, func(one mooring.Session) bool {
-		if rows++; rows > nameRows || s.options.Now().After(until) {
+		if rows++; rows > nameRows {
 			s.found.Degraded = true
 			return false
 		}

@@ -36,7 +36,6 @@ func mark(t mooring.Tenant) string {
 type token struct {
 	runes []rune
 	dense bool
-	ends  bool // nothing of the same word comes after it
 }
 
 // firstDense begins the Thai block; what comes before it has spaces.
@@ -83,21 +82,21 @@ func tokens(folded string) iter.Seq[token] {
 	return func(yield func(token) bool) {
 		var run []rune
 		was := gap
-		end := func(more bool) bool { // whether another run follows at once
-			ok := len(run) == 0 || yield(token{runes: run, dense: was != letter, ends: !more})
+		end := func() bool {
+			ok := len(run) == 0 || yield(token{runes: run, dense: was != letter})
 			run = run[:0]
 			return ok
 		}
 		for _, r := range folded {
 			k := kindOf(r)
-			if (k != was || k == sign) && !end(true) {
+			if (k != was || k == sign) && !end() {
 				return
 			}
 			if was = k; k != gap {
 				run = append(run, r)
 			}
 		}
-		end(false)
+		end()
 	}
 }
 
@@ -132,34 +131,28 @@ func terms(t mooring.Tenant, folded string) string {
 }
 
 // termsOf gives what the index must have for a word to be in a text; nothing for a word without letters, digits and signs.
-func termsOf(t mooring.Tenant, word string, position position) []mooring.SearchTerm {
+func termsOf(t mooring.Tenant, word string) []mooring.SearchTerm {
 	begin := mark(t)
 	term := func(runes []rune) string { return string(encode([]byte(begin), runes)) }
 	var out []mooring.SearchTerm
 	for tok := range tokens(word) {
 		runes := tok.runes
-		switch {
-		case !tok.dense:
-			out = append(out, mooring.SearchTerm{Text: term(runes), Begins: tok.ends && position == lastWord})
-		case len(runes) == 1:
-			out = append(out, mooring.SearchTerm{Text: term(runes), Begins: true})
-		default:
-			for i := range len(runes) - 1 {
-				out = append(out, mooring.SearchTerm{Text: term(runes[i : i+2])})
-			}
+		if !tok.dense || len(runes) == 1 {
+			out = append(out, mooring.SearchTerm{Text: term(runes), Begins: tok.dense})
+			continue
+		}
+		for i := range len(runes) - 1 {
+			out = append(out, mooring.SearchTerm{Text: term(runes[i : i+2])})
 		}
 	}
 	return out
 }
 
-// position says which word of a query it is.
-type position int
-
-// The last word may still be growing under somebody's fingers.
-const (
-	innerWord position = iota
-	lastWord
-)
+// mayGrow says whether somebody may still be typing at a word: it ends in a letter or a digit of a script with spaces.
+func mayGrow(word string) bool {
+	last, _ := utf8.DecodeLastRuneInString(word)
+	return kindOf(last) == letter
+}
 
 // encode appends the class and the runes of a word to the mark of its tenant.
 func encode(out []byte, runes []rune) []byte {

@@ -1,5 +1,5 @@
-// Package echo owns the model that is built into the binary: it answers chat completions and messages by repeating what
-// the user said, so that a first chat works without any key.
+// Package echo owns the model that is built into the binary: it answers chat completions, responses, messages and
+// completions by repeating what the user said, so that a first chat works without any key.
 //
 // It is an http.RoundTripper and stands where the transport to a real upstream would; it never opens a connection, keeps
 // no state and starts no goroutine.
@@ -61,6 +61,12 @@ func (m *Model) route(path string) (string, handler) {
 		return http.MethodPost, m.chat
 	case "/v1/messages":
 		return http.MethodPost, m.messages
+	case "/v1/completions":
+		return http.MethodPost, m.completions
+	case "/v1/responses":
+		return http.MethodPost, m.responses
+	case "/v1/responses/compact":
+		return http.MethodPost, m.compact
 	case "/v1/messages/count_tokens":
 		return http.MethodPost, countTokens
 	case "/v1/models":

@@ -202,10 +202,12 @@ func TestOtherRoutes(t *testing.T) {
 		{"models lists echo", "GET", "/v1/models", "", 200, []string{"data", "id"}, "echo"},
 		{"health says ok", "GET", "/health", "", 200, []string{"status"}, "ok"},
 		{"tokens are words", "POST", "/v1/messages/count_tokens", helloMessages + "}", 200, []string{"input_tokens"}, 4.0},
-		{"unknown path in OpenAI's shape", "POST", "/v1/responses", "{}", 404, []string{"error", "type"}, "invalid_request_error"},
+		{"unknown path in OpenAI's shape", "POST", "/v1/batches", "{}", 404, []string{"error", "type"}, "invalid_request_error"},
 		{"unknown path in Anthropic's shape", "POST", "/v1/messages/batches", "{}", 404, []string{"error", "type"}, "not_found_error"},
 		{"wrong method", "GET", "/v1/chat/completions", "", 405, []string{"error", "message"}, "use POST for /v1/chat/completions"},
 		{"no JSON", "POST", "/v1/messages", "{", 400, []string{"type"}, "error"},
+		{"no JSON for responses", "POST", "/v1/responses", "[", 400, []string{"error", "type"}, "invalid_request_error"},
+		{"a compaction is one sealed item", "POST", "/v1/responses/compact", helloResponses + "}", 200, []string{"output", "type"}, "compaction"},
 		{"no messages", "POST", "/v1/chat/completions", "{}", 400, []string{"error", "type"}, "invalid_request_error"},
 	}
 	for _, tt := range tests {

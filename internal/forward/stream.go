@@ -32,15 +32,25 @@ func (r *Response) Peek() Outcome {
 		case ferr != nil:
 			return early(r.broken(ferr), r.meter)
 		case class == wire.Error:
-			return Outcome{State: mooring.Failed, Reason: "The first event is an error", Answer: r.meter.Answer(), Early: true}
-		case class >= wire.Content || r.meter.Terminal(), errors.Is(err, io.EOF) && r.meter.Complete():
+			return r.atOnce()
+		case class >= wire.Content || r.meter.Terminal():
 			return Outcome{}
+		case errors.Is(err, io.EOF) && r.meter.Complete():
+			return r.atOnce()
 		case errors.Is(err, io.EOF):
 			return early(r.short(), r.meter)
 		case err != nil:
 			return early(r.broken(err), r.meter)
 		}
 	}
+}
+
+// atOnce judges an answer whose first event that means something is its last one.
+func (r *Response) atOnce() Outcome {
+	if !r.meter.Failed() {
+		return Outcome{}
+	}
+	return Outcome{State: mooring.Failed, Reason: "The first event is an error", Answer: r.meter.Answer(), Early: true}
 }
 
 func early(out Outcome, m *wire.Meter) Outcome {
@@ -126,7 +136,7 @@ func (r *Response) ended(err error) Outcome {
 	switch {
 	case over && r.meter.Complete():
 		return r.completed(r.meter.Tail())
-	case r.meter.Failed() && r.call.Protocol != mooring.Chat: // an error is the end there
+	case r.meter.Failed() && !marked(r.call.Protocol): // an error is the end there
 		return r.completed(r.meter.Tail())
 	case r.meter.Failed(), over && r.meter.Finished():
 		return r.completed(slices.Concat(r.meter.Tail(), r.meter.Terminator()))
@@ -148,11 +158,14 @@ func (r *Response) short() Outcome {
 	return Outcome{State: mooring.Failed, Code: mooring.CodeUpstreamError, Reason: "The upstream " + string(r.call.Upstream.Name) + " stopped short of its end", Early: true}
 }
 
-// FailureTail is what ends a stream that failed: an error event in its protocol and, on chat, the terminator, because clients
-// wait for it. After store_unavailable there is none: a terminator would say that the turn is kept.
+// marked says that a protocol's streams end with a mark that holds nothing, behind an error too.
+func marked(p mooring.Protocol) bool { return p == mooring.Chat || p == mooring.Completions }
+
+// FailureTail is what ends a stream that failed: an error event in its protocol and, on chat and completions, the mark that
+// clients wait for. After store_unavailable there is none: a terminator would say that the turn is kept.
 func FailureTail(p mooring.Protocol, code mooring.Code, reason string) []byte {
 	tail := wire.ErrorEvent(p, code, reason+"; send the request again.")
-	if p == mooring.Chat && code != mooring.CodeStoreUnavailable {
+	if marked(p) && code != mooring.CodeStoreUnavailable {
 		tail = append(tail, wire.NewMeter(p, wire.MeterLimits{}).Terminator()...)
 	}
 	return tail

@@ -70,7 +70,10 @@ func (a *API) Set(r Rules) { a.rules.Store(&r) }
 // Mount adds the routes, plain and below the prefixes that some clients' base URLs need.
 func (a *API) Mount(mux Mux) {
 	for _, prefix := range []string{"", "/openai", "/anthropic"} {
-		for path, p := range map[string]mooring.Protocol{"/v1/chat/completions": mooring.Chat, "/v1/messages": mooring.Messages} {
+		for path, p := range map[string]mooring.Protocol{
+			"/v1/chat/completions": mooring.Chat, "/v1/messages": mooring.Messages, "/v1/completions": mooring.Completions,
+			"/v1/responses": mooring.Responses, "/v1/responses/compact": mooring.Responses,
+		} {
 			mux.Handle("POST "+prefix+path, a.turn(p, path))
 		}
 		mux.Handle("GET "+prefix+"/v1/models", a.models())

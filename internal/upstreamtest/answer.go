@@ -43,8 +43,15 @@ type question struct {
 }
 
 func (q question) protocol(path string) protocol { //nolint:ireturn // the path decides which
-	if strings.HasSuffix(path, "/messages") || strings.HasSuffix(path, "/count_tokens") {
+	switch {
+	case strings.HasSuffix(path, "/messages") || strings.HasSuffix(path, "/count_tokens"):
 		return messages{q}
+	case strings.HasSuffix(path, "/responses/compact"):
+		return compaction{responses{q}}
+	case strings.HasSuffix(path, "/responses"):
+		return responses{q}
+	case strings.HasSuffix(path, "/completions") && !strings.HasSuffix(path, "/chat/completions"):
+		return completions{chat{q}}
 	}
 	return chat{q}
 }
@@ -83,8 +90,15 @@ func (a *answer) stream(events [][]byte) {
 }
 
 func turns(req *Request) bool {
-	return req.Method == http.MethodPost &&
-		(strings.HasSuffix(req.Path, "/chat/completions") || strings.HasSuffix(req.Path, "/messages"))
+	if req.Method != http.MethodPost {
+		return false
+	}
+	for _, route := range []string{"/completions", "/messages", "/responses", "/responses/compact"} {
+		if strings.HasSuffix(req.Path, route) {
+			return true
+		}
+	}
+	return false
 }
 
 // other answers the routes that make no turn.

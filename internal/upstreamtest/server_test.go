@@ -85,6 +85,13 @@ func TestOrdinaryAnswers(t *testing.T) {
 		{"chat with a tool", chatPath, streamed, tool, []string{`"reasoning_content":"well "`, `"name":"look"`, `"finish_reason":"tool_calls"`}},
 		{"messages", messagesPath, buffered, upstreamtest.Reply{}, []string{`"text":"This is answer 1."`, `"stop_reason":"end_turn"`}},
 		{"messages streamed", messagesPath, streamed, tool, []string{"event: message_start\n", "thinking_delta", "text_delta", "input_json_delta", "event: message_stop\n"}},
+		{"responses", "/v1/responses", buffered, upstreamtest.Reply{}, []string{`"text":"This is answer 1."`, `"status":"completed"`, `"object":"response"`}},
+		{"responses streamed", "/v1/responses", streamed, tool, []string{
+			"event: response.created\n", "reasoning_summary_text.delta", "output_text.delta", "function_call_arguments.delta", "event: response.completed\n",
+		}},
+		{"a compaction", "/v1/responses/compact", buffered, upstreamtest.Reply{}, []string{`"object":"response.compaction"`, `"type":"compaction"`}},
+		{"completions", "/v1/completions", buffered, upstreamtest.Reply{}, []string{`"text":"This is answer 1."`, `"object":"text_completion"`}},
+		{"completions streamed", "/v1/completions", streamed, upstreamtest.Reply{}, []string{`"text":"answer "`, `"finish_reason":"stop"`, "[DONE]"}},
 		{"an empty answer ends well", chatPath, streamed, upstreamtest.Reply{Empty: true}, []string{`"finish_reason":"stop"`, "[DONE]"}},
 		{"usage as told", messagesPath, buffered, upstreamtest.Reply{Usage: &upstreamtest.Usage{Input: 3, CacheRead: 5}}, []string{`"input_tokens":3`, `"cache_read_input_tokens":5`}},
 		{"raw events", chatPath, streamed, upstreamtest.Reply{Events: []string{": hello\n\n", "data: 1\n\n"}}, []string{": hello\n\ndata: 1\n\n"}},

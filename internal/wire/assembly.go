@@ -9,6 +9,7 @@ type assembly struct {
 	choices   []bool // of a protocol with several answers, by index: this one has said why it stopped
 	usage     []byte // raw usage object: the last one, or the first where a protocol sends two
 	usageEnd  []byte // raw usage object of the end, where a protocol sends two
+	response  []byte // raw object of the whole answer, where a protocol's terminal event holds it
 	pieces    []piece
 	err       *AnswerError
 	ended     bool
@@ -19,6 +20,7 @@ type assembly struct {
 type piece struct {
 	kind      string
 	index     int
+	part      int    // of a protocol whose pieces have parts: which one
 	id, name  []byte // escaped
 	head      []byte // the raw object that opened it
 	text      []byte // escaped

@@ -8,7 +8,12 @@ const doneData = "[DONE]"
 // chatDialect reads OpenAI's chat completions.
 func chatDialect() dialect {
 	return dialect{
+		talk:       "messages",
+		read:       (*reader).messages,
+		judge:      needsMessage,
 		terminator: "data: " + doneData + "\n\n",
+		lastEvent:  shortEvent,
+		form:       (*normal).object,
 		part:       chatPart,
 		extras:     chatExtras,
 		render:     chatRender,
@@ -84,6 +89,16 @@ func (n *normal) refusal(raw []byte) {
 
 // chatAnswer reads a buffered answer: its first choice.
 func chatAnswer(body []byte) Answer {
+	return firstChoice(body, func(choice []byte) []byte {
+		if message := member(choice, "message"); kindOf(message) == '{' {
+			return message
+		}
+		return nil
+	})
+}
+
+// firstChoice reads an answer of chat's shape, which completions have too but for what a choice holds.
+func firstChoice(body []byte, message func(choice []byte) []byte) Answer {
 	var a Answer
 	var choices, failure []byte
 	for name, v := range members(body) {
@@ -105,9 +120,7 @@ func chatAnswer(body []byte) Answer {
 			continue
 		}
 		a.Finish = readable(plain(member(choice, "finish_reason")))
-		if message := member(choice, "message"); kindOf(message) == '{' {
-			a.Message = message
-		}
+		a.Message = message(choice)
 		break
 	}
 	if present(failure) && a.Message == nil {
@@ -129,6 +142,11 @@ func chatUsage(raw []byte) mooring.Usage {
 			u.CacheRead = count(member(v, "cached_tokens"))
 		}
 	}
+	return lessCached(u)
+}
+
+// lessCached takes the cached tokens out of an input that counts them in.
+func lessCached(u mooring.Usage) mooring.Usage {
 	if u.Input.Known && u.CacheRead.Known {
 		u.Input.N = max(0, u.Input.N-u.CacheRead.N)
 	}

@@ -18,7 +18,10 @@ const (
 func chatEnds(_, data []byte) bool { return string(bytes.TrimSpace(data)) == doneData }
 
 // chatEvent adds a chunk to the answer.
-func chatEvent(a *assembly, _, data []byte) EventClass {
+func chatEvent(a *assembly, _, data []byte) EventClass { return chunk(a, data, chatChoice) }
+
+// chunk adds a chunk of chat's shape, which completions have too but for what a choice holds.
+func chunk(a *assembly, data []byte, add func(a *assembly, choice []byte) EventClass) EventClass {
 	if kindOf(bytes.TrimSpace(data)) != '{' || !wellFormed(data) {
 		return Content
 	}
@@ -45,7 +48,7 @@ func chatEvent(a *assembly, _, data []byte) EventClass {
 	}
 	before := a.size
 	for choice := range elements(choices) {
-		class = max(class, chatChoice(a, choice))
+		class = max(class, add(a, choice))
 	}
 	if !present(failure) {
 		return class
@@ -264,19 +267,23 @@ func appendFunction(out []byte, p *piece, argument string) []byte {
 
 // chatWhole is the buffered answer that a stream stands for.
 func chatWhole(a *assembly, message []byte) []byte {
+	choice := appendMember([]byte{'{'}, "index", []byte{'0'})
+	return wholeOf(a, "chat.completion", appendMember(choice, "message", message))
+}
+
+// wholeOf puts a choice, which is not closed yet, into an answer.
+func wholeOf(a *assembly, kind string, choice []byte) []byte {
 	out := []byte{'{'}
 	if len(a.id) > 0 {
 		out = appendStringMember(out, "id", a.id)
 	}
-	out = appendStringMember(out, "object", []byte("chat.completion"))
+	out = appendStringMember(out, "object", []byte(kind))
 	if len(a.created) > 0 {
 		out = appendMember(out, "created", a.created)
 	}
 	if len(a.model) > 0 {
 		out = appendStringMember(out, "model", a.model)
 	}
-	choice := appendMember([]byte{'{'}, "index", []byte{'0'})
-	choice = appendMember(choice, "message", message)
 	finish := []byte("stop")
 	if len(a.finish) > 0 {
 		finish = a.finish

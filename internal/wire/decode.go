@@ -24,10 +24,12 @@ type Request struct {
 	Stream    bool   // a stream is asked for
 	OddStream bool   // the member that asks for one is neither a boolean nor null: only the upstream knows what it makes of that
 	Messages  []Message
-	System    []byte  // raw value of a system prompt that stands beside the messages; nil where there is none
-	Fields    []Field // members that may name a session, in document order
-	MaxTokens int64   // 0 where unknown
-	Tools     int     // how many tools are offered
+	// MessagesAt is where the list of messages begins in the body and where it ends, brackets included; zeros where there is none.
+	MessagesAt [2]int
+	System     []byte  // raw value of a system prompt that stands beside the messages; nil where there is none
+	Fields     []Field // members that may name a session, in document order
+	MaxTokens  int64   // 0 where unknown
+	Tools      int     // how many tools are offered
 }
 
 // MayStream says whether the client has to be given a stream where the upstream answers with one.
@@ -36,7 +38,8 @@ func (r *Request) MayStream() bool { return r.Stream || r.OddStream }
 // Message is an entry of a request's conversation.
 type Message struct {
 	Role string
-	Raw  []byte // the message object: a span of the body
+	Raw  []byte // the message as the request has it, mostly an object: a span of the body, or a copy
+	At   int    // where that span begins in the body; -1 for a copy, which is what several items of one answer come as
 }
 
 // Conversational is false for instructions (system, developer), which are no part of the conversation's chain.
@@ -62,13 +65,23 @@ func Decode(p mooring.Protocol, body []byte, lim Limits) (*Request, error) {
 	if r.fault != nil {
 		return nil, r.fault
 	}
-	if len(r.req.Messages) == 0 {
-		return nil, mooring.Errorf(mooring.CodeMessagesRequired, "The member messages must be a list with at least one message.")
-	}
-	if last := r.req.Messages[len(r.req.Messages)-1]; last.Role == "user" && empty(last.Raw) {
-		return nil, mooring.Errorf(mooring.CodeEmptyMessage, "The last message has neither text nor another part; send some text.")
+	if d.judge != nil {
+		if err := d.judge(r.req); err != nil {
+			return nil, err
+		}
 	}
 	return r.req, nil
+}
+
+// needsMessage refuses a request that says nothing.
+func needsMessage(r *Request) error {
+	if len(r.Messages) == 0 {
+		return mooring.Errorf(mooring.CodeMessagesRequired, "The member messages must be a list with at least one message.")
+	}
+	if last := r.Messages[len(r.Messages)-1]; last.Role == "user" && empty(last.Raw) {
+		return mooring.Errorf(mooring.CodeEmptyMessage, "The last message has neither text nor another part; send some text.")
+	}
+	return nil
 }
 
 // reader is one pass over a body. A fault is kept until the pass has shown that the body is JSON at all.
@@ -105,7 +118,7 @@ func (r *reader) object(take func(name []byte) error) ([]byte, error) {
 	if _, err := r.dec.ReadToken(); err != nil {
 		return nil, err
 	}
-	start := r.dec.InputOffset() - 1
+	start := r.offset() - 1
 	if r.limit > 0 && r.dec.StackDepth() > r.limit {
 		return nil, errTooDeep
 	}
@@ -121,7 +134,7 @@ func (r *reader) object(take func(name []byte) error) ([]byte, error) {
 	if _, err := r.dec.ReadToken(); err != nil {
 		return nil, err
 	}
-	return r.body[start:r.dec.InputOffset()], nil
+	return r.body[start:r.offset()], nil
 }
 
 // value reads a value whole and gives its span of the body.
@@ -133,13 +146,13 @@ func (r *reader) value() ([]byte, error) {
 	if r.limit > 0 && deeper(v, r.limit-r.dec.StackDepth()) {
 		return nil, errTooDeep
 	}
-	end := r.dec.InputOffset()
-	return r.body[end-int64(len(v)) : end], nil
+	end := r.offset()
+	return r.body[end-len(v) : end], nil
 }
 
 func (r *reader) member(name []byte) error {
-	if string(name) == "messages" && r.dec.PeekKind() == '[' {
-		return r.messages()
+	if string(name) == r.dialect.talk {
+		return r.dialect.read(r)
 	}
 	key := string(name)
 	v, err := r.value()
@@ -157,7 +170,7 @@ func (r *reader) member(name []byte) error {
 		default:
 			r.req.OddStream = true
 		}
-	case "max_tokens", "max_completion_tokens":
+	case "max_tokens", "max_completion_tokens", "max_output_tokens":
 		if n, err := strconv.ParseInt(string(v), 10, 64); err == nil && n > 0 {
 			r.req.MaxTokens = n
 		}
@@ -174,10 +187,16 @@ func (r *reader) member(name []byte) error {
 	return nil
 }
 
+// messages reads the list of chat and of messages; the judge refuses what is none.
 func (r *reader) messages() error {
+	if r.dec.PeekKind() != '[' {
+		_, err := r.value()
+		return err
+	}
 	if _, err := r.dec.ReadToken(); err != nil {
 		return err
 	}
+	start := r.offset() - 1
 	for kind := r.dec.PeekKind(); kind != ']'; kind = r.dec.PeekKind() {
 		if kind == '{' {
 			if err := r.message(); err != nil {
@@ -192,8 +211,12 @@ func (r *reader) messages() error {
 		r.req.Messages = append(r.req.Messages, Message{})
 	}
 	_, err := r.dec.ReadToken()
+	r.req.MessagesAt = [2]int{start, r.offset()}
 	return err
 }
+
+// offset is how far the body has been read.
+func (r *reader) offset() int { return int(r.dec.InputOffset()) }
 
 func (r *reader) message() error {
 	var role string
@@ -214,7 +237,7 @@ func (r *reader) message() error {
 	if err != nil {
 		return err
 	}
-	r.req.Messages = append(r.req.Messages, Message{Role: role, Raw: span})
+	r.req.Messages = append(r.req.Messages, Message{Role: role, Raw: span, At: r.offset() - len(span)})
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -115,9 +116,10 @@ func TestDecodeFacts(t *testing.T) {
 		Protocol: mooring.Messages, Model: "fake-1", Stream: true, MaxTokens: 77, Tools: 2,
 		System: []byte(`[{"type":"text","text":"be brief"}]`),
 		Messages: []wire.Message{
-			{Role: "system", Raw: []byte(`{"role":"system","content":"x"}`)},
-			{Role: "user", Raw: []byte(`{"content":"hi","role":"user"}`)},
+			{Role: "system", Raw: []byte(`{"role":"system","content":"x"}`), At: bytes.Index(body, []byte(`{"role":"system"`))},
+			{Role: "user", Raw: []byte(`{"content":"hi","role":"user"}`), At: bytes.Index(body, []byte(`{"content":"hi"`))},
 		},
+		MessagesAt: [2]int{bytes.Index(body, []byte(`[{"role":"system"`)), len(body) - 1},
 		Fields: []wire.Field{
 			{Path: "session_id", Value: "s 1"},
 			{Path: "user", Value: "7"},

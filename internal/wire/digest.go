@@ -115,7 +115,7 @@ func (d *Digester) work() *digesting {
 }
 
 func (d *Digester) done(w *digesting) {
-	if cap(w.normal.form)+cap(w.normal.scratch) > keptForm {
+	if cap(w.normal.form)+cap(w.normal.scratch)+cap(w.normal.words) > keptForm {
 		w.normal = normal{}
 	}
 	w.normal.form = w.normal.form[:0]

@@ -3,9 +3,9 @@ package wire_test
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,8 +13,10 @@ import (
 	"mooring/internal/wire"
 )
 
-func FuzzDecodeChat(f *testing.F)     { fuzzDecode(f, mooring.Chat) }
-func FuzzDecodeMessages(f *testing.F) { fuzzDecode(f, mooring.Messages) }
+func FuzzDecodeChat(f *testing.F)        { fuzzDecode(f, mooring.Chat) }
+func FuzzDecodeMessages(f *testing.F)    { fuzzDecode(f, mooring.Messages) }
+func FuzzDecodeResponses(f *testing.F)   { fuzzDecode(f, mooring.Responses) }
+func FuzzDecodeCompletions(f *testing.F) { fuzzDecode(f, mooring.Completions) }
 
 func fuzzDecode(f *testing.F, p mooring.Protocol) {
 	f.Helper()
@@ -22,6 +24,7 @@ func fuzzDecode(f *testing.F, p mooring.Protocol) {
 		f.Add(c.request)
 	}
 	f.Add([]byte(`{"messages":[{"role":"user","content":[[{"a":"\""}]]}],"metadata":{"user_id":-1e3}}`))
+	f.Add([]byte(`{"input":["a",7,null,{},[[]],{"type":"item_reference","id":"m"},{"type":"reasoning"},{"type":"x_output"}],"prompt":[[1],"a"]}`))
 	d := wire.NewDigester([]byte("k"), nil)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		before := bytes.Clone(body)
@@ -36,8 +39,8 @@ func fuzzDecode(f *testing.F, p mooring.Protocol) {
 			t.Fatalf("took %q, which is no JSON", body)
 		}
 		for _, m := range r.Messages {
-			if !within(body, m.Raw) || !json.Valid(m.Raw) {
-				t.Fatalf("message %q is no value in the body", m.Raw)
+			if !standsAt(body, m) || !json.Valid(m.Raw) {
+				t.Fatalf("message %q is no value at %d of the body", m.Raw, m.At)
 			}
 			wire.Render(p, m.Raw)
 		}
@@ -48,21 +51,17 @@ func fuzzDecode(f *testing.F, p mooring.Protocol) {
 	})
 }
 
-func within(body, span []byte) bool {
-	start, at := uintptr(unsafe.Pointer(unsafe.SliceData(body))), uintptr(unsafe.Pointer(unsafe.SliceData(span)))
-	return at >= start && at+uintptr(len(span)) <= start+uintptr(len(body))
+func protocols() []mooring.Protocol {
+	return []mooring.Protocol{mooring.Chat, mooring.Messages, mooring.Responses, mooring.Completions}
 }
 
 // A stream that is cut anywhere gives the same bytes and the same answer.
 func FuzzSSE(f *testing.F) {
 	for _, c := range cases(f) {
-		f.Add(c.stream, c.protocol == mooring.Messages, 3)
+		f.Add(c.stream, slices.Index(protocols(), c.protocol), 3)
 	}
-	f.Fuzz(func(t *testing.T, stream []byte, messages bool, size int) {
-		p := mooring.Chat
-		if messages {
-			p = mooring.Messages
-		}
+	f.Fuzz(func(t *testing.T, stream []byte, protocol, size int) {
+		p := protocols()[(protocol&0x7fffffff)%len(protocols())]
 		whole, cut := wire.NewMeter(p, wire.MeterLimits{}), wire.NewMeter(p, wire.MeterLimits{})
 		feed(t, whole, stream, max(1, len(stream)))
 		feed(t, cut, stream, 1+(size&0x7fffffff)%64)

@@ -5,11 +5,16 @@ import "mooring"
 // messagesDialect reads Anthropic's messages.
 func messagesDialect() dialect {
 	return dialect{
+		talk:       "messages",
+		read:       (*reader).messages,
+		judge:      needsMessage,
 		system:     "system",
 		terminator: "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+		lastEvent:  shortEvent,
+		form:       (*normal).object,
 		part:       messagesPart,
 		extras:     func(*normal, []byte) {},
-		render:     func(*rendering, []byte) {},
+		render:     func(r *rendering, message []byte) { r.content(member(message, "content")) },
 		answer:     messagesAnswer,
 		usage:      func(a *assembly) mooring.Usage { return messagesUsage(mergeObjects(a.usage, a.usageEnd)) },
 		ends:       messagesEnds,

@@ -17,7 +17,7 @@ const (
 	Opening                   // an event that opens the answer and holds none of it
 	Content                   // a piece of the answer, or an event of another kind
 	Error                     // an error in the place of an answer; it is held back
-	End                       // the terminal event; it is held back
+	End                       // the terminal event, unless it is an Error; it is held back
 )
 
 // Pass is what may go to the client now: Held, then Fresh. Both are valid until the next Feed.
@@ -53,8 +53,8 @@ type Meter struct {
 // keptCarry bounds the buffers that are kept after a large event.
 const keptCarry = 1 << 20
 
-// lastEvent bounds what is looked at to find a terminal event without its blank line.
-const lastEvent = 256
+// shortEvent is more than a terminal event takes that holds nothing.
+const shortEvent = 256
 
 // NewMeter makes the meter of one stream. A protocol that is not served passes unread.
 func NewMeter(p mooring.Protocol, lim MeterLimits) *Meter {
@@ -115,7 +115,6 @@ func (m *Meter) take(buf []byte) (strongest EventClass, free int, err error) {
 		if strongest <= Opening && class > strongest {
 			strongest = class
 		}
-		m.terminal = class == End
 		m.holding = m.holding || m.terminal || m.Failed()
 		if !m.holding {
 			free = m.split.start
@@ -125,17 +124,19 @@ func (m *Meter) take(buf []byte) (strongest EventClass, free int, err error) {
 	return strongest, free, err
 }
 
-// event reads one unit.
+// event reads one unit, and notes whether it is the terminal one. That one may be an error too.
 func (m *Meter) event(unit []byte) EventClass {
 	var name, data []byte
 	name, data, m.joined = fields(unit, m.joined)
 	if (len(name) == 0 && len(data) == 0) || m.dialect.event == nil {
 		return None
 	}
-	if m.dialect.ends(name, data) {
+	m.terminal = m.dialect.ends(name, data)
+	class := m.dialect.event(&m.answer, name, data)
+	if m.terminal && class != Error {
 		return End
 	}
-	return m.dialect.event(&m.answer, name, data)
+	return class
 }
 
 func (m *Meter) bounded(size, limit int, what string) error {
@@ -156,8 +157,10 @@ func (m *Meter) Ending() bool { return m.terminal || m.Finished() || m.Failed() 
 // no client sees an event without its blank line.
 func (m *Meter) Complete() bool {
 	if !m.terminal && m.unended() {
-		m.tail = append(append(m.tail, m.carry...), lacking(m.carry)...)
-		m.carry, m.holding, m.terminal = nil, true, true
+		whole := append(m.carry, lacking(m.carry)...)
+		m.event(whole)
+		m.tail = append(m.tail, whole...)
+		m.carry, m.holding = nil, true
 	}
 	return m.terminal
 }
@@ -175,11 +178,15 @@ func lacking(event []byte) string {
 
 // unended looks for a terminal event that lacks its blank line.
 func (m *Meter) unended() bool {
-	if len(m.carry) == 0 || len(m.carry) > lastEvent || m.dialect.ends == nil {
+	bound := m.dialect.lastEvent
+	switch {
+	case len(m.carry) == 0, m.dialect.ends == nil, bound > 0 && len(m.carry) > bound:
 		return false
+	case bound == 0 && !bytes.HasSuffix(bytes.TrimRight(m.carry, "\r\n"), []byte{'}'}):
+		return false // cut in its middle: not worth a look, long as it may be
 	}
 	name, data, _ := fields(m.carry, nil)
-	return (string(data) == doneData || wellFormed(data)) && m.dialect.ends(name, data)
+	return m.dialect.ends(name, data) && (string(data) == doneData || wellFormed(data))
 }
 
 // Tail gives the event that is held back and everything that came behind it; nil where none has come.

@@ -493,10 +493,10 @@ func TestRender(t *testing.T) {
 
 func TestOtherProtocolsAreSaidToBeMissing(t *testing.T) {
 	t.Parallel()
-	if _, err := wire.Decode(mooring.Responses, []byte(`{}`), limits); mooring.CodeOf(err) != mooring.CodeInvalidRequest {
+	if _, err := wire.Decode(mooring.API, []byte(`{}`), limits); mooring.CodeOf(err) != mooring.CodeInvalidRequest {
 		t.Errorf("Decode error = %v, want invalid_request", err)
 	}
-	m := wire.NewMeter(mooring.Responses, wire.MeterLimits{})
+	m := wire.NewMeter(mooring.API, wire.MeterLimits{})
 	stream := []byte("event: x\ndata: {}\n\n")
 	pass, err := m.Feed(stream)
 	if err != nil || !bytes.Equal(pass.Fresh, stream) || m.Terminal() || m.Answer().Message != nil {

@@ -19,12 +19,22 @@ const canonicalDepth = 128
 type normal struct {
 	form      []byte
 	scratch   []byte
+	words     []byte // text of several parts that is to be one
 	assistant bool
 }
 
-// message appends the form of one message. Members are taken in a fixed order, whatever order they were written in.
+// message appends the form of one message.
 func (n *normal) message(d dialect, raw []byte) error {
-	if !wellFormed(raw) || kindOf(bytes.TrimSpace(raw)) != '{' {
+	raw = bytes.TrimSpace(raw)
+	if !wellFormed(raw) {
+		return errNotMessage
+	}
+	return d.form(n, d, raw)
+}
+
+// object appends the form of a message object. Members are taken in a fixed order, whatever order they were written in.
+func (n *normal) object(d dialect, raw []byte) error {
+	if kindOf(raw) != '{' {
 		return errNotMessage
 	}
 	var role, content []byte
@@ -65,7 +75,11 @@ func (n *normal) content(d dialect, content []byte) {
 // text appends a cleaned text part; nothing where nothing is left of it.
 func (n *normal) text(raw []byte) {
 	n.scratch = unquote(n.scratch[:0], raw)
-	text := n.scratch
+	n.say(n.scratch)
+}
+
+// say is text for one that is no JSON any more.
+func (n *normal) say(text []byte) {
 	if n.assistant {
 		text = cutThinking(text)
 	} else {
@@ -91,13 +105,18 @@ func (n *normal) call(id, name, arguments []byte) {
 
 // opaque appends a part that nothing is known of, less its cache mark.
 func (n *normal) opaque(part []byte) {
+	n.without(part, func(name, _ []byte) bool { return string(name) == "cache_control" })
+}
+
+// without appends a part that nothing is known of, less the members that say nothing.
+func (n *normal) without(part []byte, silent func(name, value []byte) bool) {
 	if kindOf(part) != '{' {
 		n.canonical('x', part)
 		return
 	}
 	object := []byte{'{'}
 	for name, v := range members(part) {
-		if string(name) == "cache_control" {
+		if silent(name, v) {
 			continue
 		}
 		if len(object) > 1 {

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bytes"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mooring"
@@ -24,8 +26,7 @@ func Render(p mooring.Protocol, content []byte) (parts []byte, text string) {
 		return []byte("[]"), ""
 	}
 	r := rendering{parts: []byte{'['}}
-	r.content(member(content, "content"))
-	d.render(&r, content)
+	d.render(&r, bytes.TrimSpace(content))
 	return repaired(append(r.parts, ']')), readable(r.text)
 }
 
@@ -118,8 +119,9 @@ func fileName(part []byte) string {
 	return "unnamed"
 }
 
-// chatRender adds tool calls and a refusal, which stand beside the content in a chat message.
+// chatRender shows tool calls and a refusal too, which stand beside the content in a chat message.
 func chatRender(r *rendering, message []byte) {
+	r.content(member(message, "content"))
 	for call := range elements(member(message, "tool_calls")) {
 		part := appendStringMember([]byte{'{'}, "type", []byte("tool_call"))
 		for name, v := range members(call) {

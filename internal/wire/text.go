@@ -83,7 +83,10 @@ func (r *Request) UserText() string {
 
 // userText gives the cleaned text parts of a message, a line or more each.
 func userText(message []byte) []byte {
-	content := member(message, "content")
+	content := message
+	if kindOf(message) == '{' {
+		content = member(message, "content")
+	}
 	if kindOf(content) == '"' {
 		return clean(cutReminders(unquote(nil, content)))
 	}

@@ -14,13 +14,18 @@ import (
 
 // A dialect is what differs between the protocols. Its functions are pure; the state of a stream is in the assembly.
 type dialect struct {
-	system     string // request member that holds the system prompt beside the messages; empty where there is none
-	terminator string // the event that ends a stream
+	talk       string                 // request member that holds the conversation
+	read       func(r *reader) error  // reads that member
+	judge      func(r *Request) error // refuses what no upstream would take; nil where the upstream judges
+	system     string                 // request member that holds the system prompt beside the conversation; empty where there is none
+	terminator string                 // the event that ends a stream; empty where that event holds the answer
+	lastEvent  int                    // bounds what is looked at to find a terminal event without its blank line; 0 is no bound
 
-	part   func(n *normal, kind, part []byte) // normalises a part that is neither text nor thinking
-	extras func(n *normal, message []byte)    // normalises what a message holds beside its content
+	form   func(n *normal, d dialect, message []byte) error // normalises a message
+	part   func(n *normal, kind, part []byte)               // normalises a part that is neither text nor thinking
+	extras func(n *normal, message []byte)                  // normalises what a message holds beside its content
 
-	render func(r *rendering, message []byte) // adds what a message holds beside its content
+	render func(r *rendering, message []byte) // puts a message into the shape that is shown
 
 	answer func(body []byte) Answer // reads a buffered answer
 	usage  func(a *assembly) mooring.Usage
@@ -40,7 +45,11 @@ func dialectOf(p mooring.Protocol) (dialect, bool) {
 		return chatDialect(), true
 	case mooring.Messages:
 		return messagesDialect(), true
-	case mooring.Responses, mooring.Completions, mooring.API:
+	case mooring.Responses:
+		return responsesDialect(), true
+	case mooring.Completions:
+		return completionsDialect(), true
+	case mooring.API:
 		return dialect{}, false
 	}
 	return dialect{}, false

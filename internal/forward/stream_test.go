@@ -27,7 +27,19 @@ const (
 	messagesText  = "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"hi\"}}\n\n"
 	messagesError = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"out of oil\"}}\n\n"
 	messagesStop  = "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+
+	textEnd     = `data: {"choices":[{"index":0,"text":"","finish_reason":"stop"}]}` + "\n\n"
+	respCreated = "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"id\":\"r\",\"status\":\"in_progress\"}}\n\n"
+	respOpens   = "event: response.output_item.added\ndata: {\"type\":\"response.output_item.added\",\"item\":{\"type\":\"message\",\"content\":[]}}\n\n"
+	respText    = "event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"hi\"}\n\n"
+	respEnd     = "event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"output\":[]}}\n\n"
+	respFailed  = "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"status\":\"failed\",\"error\":{\"code\":\"x\"}}}\n\n"
+	respError   = "event: error\ndata: {\"type\":\"error\",\"code\":\"x\",\"message\":\"out of oil\"}\n\n"
 )
+
+func textOf(text string) string {
+	return `data: {"choices":[{"index":0,"text":"` + text + `","finish_reason":null}]}` + "\n\n"
+}
 
 func say(text string) string {
 	return `data: {"choices":[{"index":0,"delta":{"content":"` + text + `"}}]}` + "\n\n"
@@ -85,7 +97,10 @@ func copied(t *testing.T, protocol mooring.Protocol, from http.RoundTripper) (ou
 
 func TestEndOfStreams(t *testing.T) {
 	t.Parallel()
-	const failure = `data: {"error":{"message":"`
+	const (
+		failure     = `data: {"error":{"message":"`
+		respFailure = "event: error\ndata: {\"type\":\"error\",\"code\":\"upstream_error\""
+	)
 	for name, of := range map[string]struct {
 		protocol mooring.Protocol
 		from     pieces
@@ -117,6 +132,16 @@ func TestEndOfStreams(t *testing.T) {
 		"an error before a body that stays open":     {mooring.Chat, pieces{0, []string{say("a"), chatError}, true, ""}, mooring.Failed, say("a"), chatError + done},
 		"an error of messages ends its stream":       {mooring.Messages, pieces{0, []string{messagesText, messagesError}, false, ""}, mooring.Failed, messagesText, messagesError},
 		"an error of messages whose body stays open": {mooring.Messages, pieces{0, []string{messagesText, messagesError}, true, ""}, mooring.Failed, messagesText, messagesError},
+		"an error of completions gets its mark":      {mooring.Completions, pieces{0, []string{textOf("a"), chatError}, false, ""}, mooring.Failed, textOf("a"), chatError + done},
+		"the mark of completions that never comes":   {mooring.Completions, pieces{0, []string{textOf("a"), textEnd}, true, ""}, mooring.Completed, textOf("a") + textEnd, done},
+		"the end of a response, with its data":       {mooring.Responses, pieces{0, []string{respText, respEnd}, true, ""}, mooring.Completed, respText, respEnd},
+		"a response that stops short":                {mooring.Responses, pieces{0, []string{respText}, false, ""}, mooring.Failed, respText, respFailure},
+		"a response without its blank line":          {mooring.Responses, pieces{0, []string{respText, strings.TrimSpace(respEnd)}, false, ""}, mooring.Completed, respText, respEnd},
+		"a response whose blank line never comes":    {mooring.Responses, pieces{0, []string{respText, strings.TrimSpace(respEnd)}, true, ""}, mooring.Completed, respText, respEnd},
+		"a response that failed":                     {mooring.Responses, pieces{0, []string{respText, respFailed}, true, ""}, mooring.Failed, respText, respFailed},
+		"an error of a response, then its failure":   {mooring.Responses, pieces{linger / 3, []string{respText, respError, respFailed}, true, ""}, mooring.Failed, respText, respError + respFailed},
+		"an error of a response ends its stream":     {mooring.Responses, pieces{0, []string{respText, respError}, false, ""}, mooring.Failed, respText, respError},
+		"an error of a response whose body stays":    {mooring.Responses, pieces{0, []string{respText, respError}, true, ""}, mooring.Failed, respText, respError},
 		"an error first":                             {mooring.Chat, pieces{linger / 2, []string{": hi\n\n", chatError, done}, false, ""}, mooring.Failed, ": hi\n\n", chatError + done},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,9 +151,45 @@ func TestEndOfStreams(t *testing.T) {
 				if diff := cmp.Diff(of.client, client); diff != "" {
 					t.Errorf("client has before the commit (-want +got):\n%s", diff)
 				}
-				ok := string(out.Tail) == of.tail || of.tail == failure && strings.HasPrefix(string(out.Tail), failure)
+				ok := string(out.Tail) == of.tail || (of.tail == failure || of.tail == respFailure) && strings.HasPrefix(string(out.Tail), of.tail)
 				if out.State != of.state || !ok {
 					t.Errorf("%s with tail %q, want %s with %q", out.State, out.Tail, of.state, of.tail)
+				}
+			})
+		})
+	}
+}
+
+// The header of a response is held for the first event that means something: a failure there is an early one.
+func TestResponsesThatFailFirst(t *testing.T) {
+	t.Parallel()
+	for name, of := range map[string]struct {
+		events []string
+		early  bool
+	}{
+		"a failure":                          {[]string{respFailed}, true},
+		"a failure behind what opens":        {[]string{respCreated, respOpens, respFailed}, true},
+		"a failure without its blank line":   {[]string{respCreated, strings.TrimSpace(respFailed)}, true},
+		"an error":                           {[]string{respCreated, respError}, true},
+		"nothing but what opens":             {[]string{respCreated, respOpens}, true},
+		"an empty answer":                    {[]string{respCreated, respEnd}, false},
+		"an empty answer, no blank line":     {[]string{respCreated, strings.TrimSpace(respEnd)}, false},
+		"a failure behind a piece of answer": {[]string{respCreated, respText, respFailed}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c := call(target(t, upstream.Spec{Builtin: pieces{0, of.events, false, ""}}), streamed, nil)
+				c.Protocol = mooring.Responses
+				res := open(t, c)
+				early := res.Peek()
+				if early.Early != of.early || (early.State == mooring.Failed) != of.early {
+					t.Errorf("Peek = %s, early %v; want early %v", early.State, early.Early, of.early)
+				}
+				var s sink
+				out := res.Copy(&s)
+				if all := s.String() + string(out.Tail); !strings.HasPrefix(all, strings.Join(of.events, "")) {
+					t.Errorf("client gets %q, want all that came", all)
 				}
 			})
 		})

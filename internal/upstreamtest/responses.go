@@ -94,7 +94,7 @@ func (s *spoken) say(name string, fields object) {
 }
 
 // within tells of a place in the item at hand.
-func (s *spoken) within(name, place string, item object, fields object) {
+func (s *spoken) within(name, place string, item, fields object) {
 	fields["item_id"], fields["output_index"] = item["id"], s.index
 	if place != "" {
 		fields[place] = 0
@@ -135,7 +135,7 @@ func (s *spoken) open(item object) {
 }
 
 func (r responses) failure(status int, message string) object {
-	return chat{r.question}.failure(status, message)
+	return chat(r).failure(status, message)
 }
 
 func (responses) failureEvent() []byte {

@@ -65,8 +65,9 @@ func BenchmarkDigester(b *testing.B) {
 
 func BenchmarkMeter(b *testing.B) {
 	for p, event := range map[mooring.Protocol]string{
-		mooring.Chat:     `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"lamp-1","choices":[{"index":0,"delta":{"content":" orchard"},"finish_reason":null}]}` + "\n\n",
-		mooring.Messages: "event: content_block_delta\n" + `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" orchard"}}` + "\n\n",
+		mooring.Chat:      `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1700000000,"model":"lamp-1","choices":[{"index":0,"delta":{"content":" orchard"},"finish_reason":null}]}` + "\n\n",
+		mooring.Responses: "event: response.output_text.delta\n" + `data: {"type":"response.output_text.delta","sequence_number":9,"item_id":"msg_1","output_index":0,"content_index":0,"delta":" orchard","logprobs":[]}` + "\n\n",
+		mooring.Messages:  "event: content_block_delta\n" + `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" orchard"}}` + "\n\n",
 	} {
 		b.Run(string(p), func(b *testing.B) {
 			m := wire.NewMeter(p, wire.MeterLimits{MaxEvent: 16 << 20})

@@ -92,6 +92,8 @@ func FuzzNormalise(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, input string) {
 		_, _ = d.Message(mooring.Chat, []byte(text))
 		_, _ = d.Message(mooring.Messages, []byte(input))
+		_, _ = d.Message(mooring.Responses, []byte(input))
+		_, _ = d.Message(mooring.Completions, []byte(input))
 		quoted, err := json.Marshal(text)
 		if err != nil {
 			t.Fatal(err)
@@ -115,7 +117,7 @@ func FuzzNormalise(f *testing.F) {
 
 func same(t *testing.T, d *wire.Digester, a, b string) {
 	t.Helper()
-	for _, p := range []mooring.Protocol{mooring.Chat, mooring.Messages} {
+	for _, p := range protocols() {
 		x, errX := d.Message(p, []byte(a))
 		y, errY := d.Message(p, []byte(b))
 		if errX != nil || errY != nil || x != y {

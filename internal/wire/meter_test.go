@@ -389,8 +389,9 @@ func TestAssembleRefusesHalfAnAnswer(t *testing.T) {
 func TestErrorEvent(t *testing.T) {
 	t.Parallel()
 	for p, want := range map[mooring.Protocol]string{
-		mooring.Chat:     "data: {\"error\":{\"message\":\"say \\\"hi\\\"\",\"type\":\"server_error\",\"param\":null,\"code\":\"upstream_error\"}}\n\n",
-		mooring.Messages: "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"say \\\"hi\\\"\"}}\n\n",
+		mooring.Chat:      "data: {\"error\":{\"message\":\"say \\\"hi\\\"\",\"type\":\"server_error\",\"param\":null,\"code\":\"upstream_error\"}}\n\n",
+		mooring.Messages:  "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"say \\\"hi\\\"\"}}\n\n",
+		mooring.Responses: "event: error\ndata: {\"type\":\"error\",\"code\":\"upstream_error\",\"message\":\"say \\\"hi\\\"\",\"param\":null,\"sequence_number\":0}\n\n",
 	} {
 		got := wire.ErrorEvent(p, mooring.CodeUpstreamError, `say "hi"`)
 		if string(got) != want {

@@ -85,7 +85,7 @@ func (r *rendering) read(part []byte) {
 // mark appends the line that stands for an image, a file or a refusal; nothing for other parts.
 func (r *rendering) mark(part []byte) {
 	switch string(inner(member(part, "type"))) {
-	case "image", "image_url", "input_image":
+	case "image", "image_url", "input_image", "computer_screenshot":
 		r.add([]byte(screenshot))
 	case "file", "input_file", "document":
 		r.add([]byte("[file: " + fileName(part) + "]"))

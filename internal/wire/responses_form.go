@@ -119,19 +119,19 @@ func responsesCall(n *normal, item []byte) {
 	}
 }
 
-// responsesResult appends what a call gave.
+// responsesResult appends what a call gave, in the order that chat has.
 func responsesResult(n *normal, d dialect, item []byte) {
-	n.id('r', member(item, "call_id"))
-	switch output := member(item, "output"); kindOf(output) {
-	case '"', '[':
+	output := member(item, "output")
+	kind := inner(member(output, "type"))
+	switch first := kindOf(output); {
+	case first == '"', first == '[':
 		n.content(d, output)
-	case '{':
-		if kind := inner(member(output, "type")); len(kind) > 0 {
-			responsesPart(n, kind, output)
-			return
-		}
+	case len(kind) > 0:
+		responsesPart(n, kind, output)
+	case first == '{':
 		n.without(output, unsaid)
 	}
+	n.id('r', member(item, "call_id"))
 }
 
 // unsaid says that a member of an item means nothing: clients leave it out, or make it up.

@@ -46,7 +46,7 @@ func clientOf(command string) client {
 func aimClaude(l *launch, s *server) error {
 	l.set("ANTHROPIC_BASE_URL", s.url)
 	if s.key != "" {
-		headers := "X-Mooring-Key: " + string(s.key)
+		headers := "X-Mooring-Key: " + s.key.Reveal()
 		if own := l.get("ANTHROPIC_CUSTOM_HEADERS"); own != "" {
 			headers = own + "\n" + headers
 		}
@@ -94,7 +94,7 @@ func aimCodex(l *launch, s *server) error {
 		put(provider+"env_key", `"OPENAI_API_KEY"`)
 	}
 	if s.key != "" {
-		l.set("MOORING_KEY", string(s.key)) // options can be seen by everybody on the machine
+		l.set("MOORING_KEY", s.key.Reveal()) // options can be seen by everybody on the machine
 		put(provider+"env_http_headers", `{"X-Mooring-Key"="MOORING_KEY"}`)
 	}
 	if s.model != "" {
@@ -108,7 +108,7 @@ func aimOpenCode(l *launch, s *server) error {
 	options := func(extra map[string]any) map[string]any {
 		extra["baseURL"] = s.url + "/v1"
 		if s.key != "" {
-			l.set("MOORING_KEY", string(s.key))
+			l.set("MOORING_KEY", s.key.Reveal())
 			extra["headers"] = map[string]any{"X-Mooring-Key": "{env:MOORING_KEY}"}
 		}
 		return extra
@@ -198,7 +198,7 @@ func aimPi(l *launch, s *server) error {
 		return err
 	}
 	if s.key != "" {
-		l.set("MOORING_KEY", string(s.key))
+		l.set("MOORING_KEY", s.key.Reveal())
 	}
 	l.option("--extension", path)
 	if s.model != "" {
@@ -235,7 +235,7 @@ func aimAny(l *launch, s *server) error {
 // credential puts the server's key where a client can send nothing but an API key, else a placeholder where it has none.
 func (l *launch) credential(name string, s *server) {
 	if s.key != "" {
-		l.set(name, string(s.key))
+		l.set(name, s.key.Reveal())
 		return
 	}
 	l.fill(name, noCredential)

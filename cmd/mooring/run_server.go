@@ -102,7 +102,7 @@ func (s *server) get(ctx context.Context, client *http.Client, path string) (sta
 		return 0, nil, err
 	}
 	if s.key != "" {
-		req.Header.Set("X-Mooring-Key", string(s.key))
+		req.Header.Set("X-Mooring-Key", s.key.Reveal())
 	}
 	res, err := client.Do(req)
 	if err != nil {

@@ -38,10 +38,14 @@ func programs() []string {
 // way is a client in one of the ways in which it can be set up.
 type way struct {
 	name  string
-	first []string                        // its command line for a first turn, before the prompt
-	next  []string                        // for the next one in another process
-	hand  func(home, url string) []string // sets it up without `mooring run` and gives its environment
+	first []string               // its command line for a first turn, before the prompt
+	next  []string               // for the next one in another process
+	hand  func(home, url string) // sets it up without `mooring run`
+	lacks string                 // what Mooring does not do yet, without which the turns are several sessions
 }
+
+// content is what conversations without an id need.
+const content = "recognising a conversation by its content"
 
 // ways lists them. Claude Code and OpenCode name their sessions always, Codex too; pi where its model says so; Qwen Code,
 // and pi with a model that was set up by hand, never.
@@ -58,19 +62,20 @@ func ways() []way {
 		{name: "pi", first: []string{"pi", "-p"}, next: []string{"pi", "-c", "-p"}},
 		{
 			name:  "pi with messages",
+			lacks: content,
 			first: []string{"pi", "--provider", "anthropic", "--model", "claude-sonnet-4-5", "-p"}, next: []string{"pi", "--provider", "anthropic", "--model", "claude-sonnet-4-5", "-c", "-p"},
 		},
 		{
 			name:  "pi with responses",
 			first: []string{"pi", "--provider", "openai", "--model", "gpt-5", "-p"}, next: []string{"pi", "--provider", "openai", "--model", "gpt-5", "-c", "-p"},
 		},
-		{name: "pi by hand", first: []string{"pi", "-p"}, next: []string{"pi", "-c", "-p"}, hand: piByHand},
-		{name: "qwen", first: []string{"qwen", "-p"}, next: []string{"qwen", "-c", "-p"}},
+		{name: "pi by hand", first: []string{"pi", "-p"}, next: []string{"pi", "-c", "-p"}, hand: piByHand, lacks: content},
+		{name: "qwen", first: []string{"qwen", "-p"}, next: []string{"qwen", "-c", "-p"}, lacks: content},
 	}
 }
 
 // piByHand is pi's own configuration of an OpenAI-compatible server, which sends no session id.
-func piByHand(home, url string) []string {
+func piByHand(home, url string) {
 	dir := filepath.Join(home, ".pi", "agent")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		panic(err)
@@ -79,7 +84,6 @@ func piByHand(home, url string) []string {
 	if err := os.WriteFile(filepath.Join(dir, "models.json"), []byte(models), 0o600); err != nil {
 		panic(err)
 	}
-	return nil
 }
 
 // room is the machine of one user: a home, a folder to work in.
@@ -105,15 +109,15 @@ const patience = 3 * time.Minute
 // run starts a client through `mooring run` and gives what it wrote to its standard output.
 func (r room) run(t *testing.T, s *product.Server, w way, args ...string) string {
 	t.Helper()
-	command, env := append([]string{string(binary), "run", "--server", s.URL, "--model", "fake-1", "--"}, args...), []string(nil)
+	command := append([]string{string(binary), "run", "--server", s.URL, "--model", "fake-1", "--"}, args...)
 	if w.hand != nil {
-		command, env = args, w.hand(r.home, s.URL)
+		w.hand(r.home, s.URL)
+		command = args
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	env = append(r.environ(), env...)
 	cmd := exec.CommandContext(ctx, "/usr/bin/env", append([]string{"--"}, command...)...)
-	cmd.Dir, cmd.Env = r.work, env
+	cmd.Dir, cmd.Env = r.work, r.environ()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	// What a client leaves running ends with it, and only that.

@@ -18,6 +18,8 @@ type Begin struct {
 	Stale    time.Time      // a pin that was last used before gives way to the claim
 	Remote   *RemoteSession // nil where the upstream keeps no state or the id is known
 	Mint     string         // the remote id to take instead where another session has the wanted one there
+	Reset    *Reset         // the new session takes its aliases from whoever has them; nil where it must be the first
+	Ack      []byte         // of a new session: digest of an answer that opened it and is no message; it is found by that
 
 	// After the commit:
 	Won      *Pin   // the claim that holds: this one, or the one of a turn that was faster
@@ -27,6 +29,13 @@ type Begin struct {
 
 // Outcome gives Err.
 func (c *Begin) Outcome() error { return c.Err }
+
+// Reset gives a chat's aliases to a new session. The session that has the first of them goes on under another key, where it has
+// the chat's.
+type Reset struct {
+	Key   string
+	Alias Alias // that names it from now on
+}
 
 // Bind makes a claim a pin, or moves a pin; it is committed before the response header goes out.
 type Bind struct {
@@ -47,6 +56,7 @@ type End struct {
 	Bind      *Pin           // a binding that shares the commit
 	Remote    *RemoteSession // as in Bind
 	DropClaim bool           // the claim of this turn is given up
+	Objects   []Object       // ids by which the upstream knows what it answered
 
 	Taken bool // as in Bind
 	Err   error

@@ -38,6 +38,8 @@ type Session struct {
 	UpdatedAt  time.Time
 	Pinned     bool
 	Archived   bool
+	ResetOf    SessionID // of RelationReset: the session that the chat was in before
+	Cut        []byte    // of RelationReset: keyed digest of the conversation as its client held it then; empty where it held none
 }
 
 // AliasClass says under which names an id means the same session (spec of client ids, section c).
@@ -72,6 +74,16 @@ type Pin struct {
 	Bound    bool // its upstream has answered 2xx; until then it is a claim of the turn below
 	Turn     TurnID
 	UsedAt   time.Time
+}
+
+// Object is what an upstream keeps under an id of its own: a stored response, a conversation.
+type Object struct {
+	Tenant   Tenant
+	ID       string
+	Session  SessionID // empty once that is deleted: then the id is still the tenant's
+	Message  MessageID // the answer that it stands for; empty for a conversation
+	Upstream UpstreamName
+	Account  AccountName
 }
 
 // RemoteSession is the id under which a server with its own state knows a session. The pair of server and id is unique over all

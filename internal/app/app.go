@@ -145,7 +145,7 @@ func (a *App) runner() *turn.Runner {
 	return &turn.Runner{
 		Identify: a.ident, Fleet: a.fleet, Route: a.route, Record: a.record,
 		Forward: a.forward(),
-		Turn:    a.reader.Turn,
+		Turn:    a.reader.Turn, Failed: a.reader.FailedTurns, Owners: a.reader.Owners,
 		Rules:   func() turn.Rules { return turnRules(a.cfg.Load()) },
 		Price:   func(model string, u mooring.Usage) *float64 { return a.prices.Load().Cost(model, u) },
 		Observe: a.count, Replica: a.ids.replica, Now: time.Now, NewTurn: a.ids.turn, NewID: a.ids.message, NewKey: newKey, Log: a.opts.Log,
@@ -190,7 +190,7 @@ func (a *App) Reload(cfg config.Config) error {
 func (a *App) setRules(cfg *config.Config) {
 	minimal := cfg.Sessions.ResponseHeaders == config.HeadersMinimal
 	a.server.SetRules(serve.Rules{Hosts: cfg.Hosts, Origins: cfg.CORS.Origins, Keys: clientKeys(cfg), BodyLimit: int64(cfg.Limits.Body), Minimal: minimal})
-	a.relay.Set(relay.Rules{Wire: wire.Limits{JSONDepth: cfg.Limits.JSONDepth}, Minimal: minimal})
+	a.relay.Set(relay.Rules{Wire: wire.Limits{JSONDepth: cfg.Limits.JSONDepth}, Minimal: minimal, Keys: !cfg.Open()})
 }
 
 // Stop drains: what runs goes on to its end, or to the context's; then everything is closed and waited for.

@@ -94,6 +94,22 @@ func (r reader) Trail(ctx context.Context, t mooring.Tenant, s mooring.SessionID
 	return r.Store.Trail(ctx, t, s, tip, limit)
 }
 
+// FailedTurns looks for turns that a client may send again.
+func (r reader) FailedTurns(ctx context.Context, t mooring.Tenant, body []byte, since time.Time) ([]mooring.Turn, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return r.Store.FailedTurns(ctx, t, body, since)
+}
+
+// Owners looks for those who own what an upstream made.
+func (r reader) Owners(ctx context.Context, t mooring.Tenant, object string) ([]mooring.Object, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return r.Store.Owners(ctx, t, object)
+}
+
 // KeyUse sums what a key has used.
 func (r reader) KeyUse(ctx context.Context, t mooring.Tenant, key mooring.KeyName, from, to time.Time) (mooring.KeyUse, error) {
 	if err := r.log.Sync(ctx); err != nil {

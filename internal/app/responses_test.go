@@ -42,13 +42,12 @@ func (p *product) respond(id, more string, items []json.RawMessage) (*reply, []j
 }
 
 // without takes members out of each item, and items of a kind out of the list.
-func without(t *testing.T, items []json.RawMessage, kind string, names ...string) []json.RawMessage {
-	t.Helper()
+func without(items []json.RawMessage, kind string, names ...string) ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	for _, raw := range items {
 		var item map[string]any
 		if err := json.Unmarshal(raw, &item); err != nil {
-			t.Fatal(err)
+			return nil, fmt.Errorf("item %s: %w", raw, err)
 		}
 		if item["type"] == kind {
 			continue
@@ -58,11 +57,11 @@ func without(t *testing.T, items []json.RawMessage, kind string, names ...string
 		}
 		b, err := json.Marshal(item)
 		if err != nil {
-			t.Fatal(err)
+			return nil, fmt.Errorf("item %s: %w", raw, err)
 		}
 		out = append(out, b)
 	}
-	return out
+	return out, nil
 }
 
 // Items of one answer are one message, stored once, whatever of them a client sends back.
@@ -76,14 +75,10 @@ func TestResponsesHistoryIsStoredOnce(t *testing.T) {
 		return upstreamtest.Reply{Thinking: "look first", Text: "Looking.", Tool: &upstreamtest.ToolCall{ID: "call_1", Name: "look", Arguments: `{"at":"river"}`}}
 	})
 	p := start(t, "upstreams:\n"+upstreamYAML("up", up.URL))
-	for name, alter := range map[string]func(*testing.T, []json.RawMessage) []json.RawMessage{
-		"as they came": func(_ *testing.T, items []json.RawMessage) []json.RawMessage { return items },
-		"without ids": func(t *testing.T, items []json.RawMessage) []json.RawMessage {
-			return without(t, items, "", "id", "status")
-		},
-		"without reasoning": func(t *testing.T, items []json.RawMessage) []json.RawMessage {
-			return without(t, items, "reasoning", "id")
-		},
+	for name, alter := range map[string]func([]json.RawMessage) ([]json.RawMessage, error){
+		"as they came":      func(items []json.RawMessage) ([]json.RawMessage, error) { return items, nil },
+		"without ids":       func(items []json.RawMessage) ([]json.RawMessage, error) { return without(items, "", "id", "status") },
+		"without reasoning": func(items []json.RawMessage) ([]json.RawMessage, error) { return without(items, "reasoning", "id") },
 	} {
 		for how, more := range map[string]string{"buffered": "", "streamed": `"stream":true,`} {
 			t.Run(name+", "+how, func(t *testing.T) {
@@ -98,7 +93,11 @@ func TestResponsesHistoryIsStoredOnce(t *testing.T) {
 					if got := p.turnState(r); got != "completed" {
 						t.Fatalf("turn %d is %v, want completed", i, got)
 					}
-					items = append(items, alter(t, answer)...)
+					resent, err := alter(answer)
+					if err != nil {
+						t.Fatal(err)
+					}
+					items = append(items, resent...)
 					if i == 0 {
 						items = append(items, json.RawMessage(`{"type":"function_call_output","call_id":"call_1","output":"a river"}`))
 						continue

@@ -12,16 +12,14 @@ func NotYet(cfg Config) []string {
 	var table []row
 	for i, u := range cfg.Upstreams {
 		at := fmt.Sprintf("upstreams[%d]", i)
-		table = append(table, row{at + ".passthrough", len(u.Passthrough) > 0}, row{at + ".max_in_flight", u.MaxInFlight > 0})
+		table = append(table, row{at + ".max_in_flight", u.MaxInFlight > 0})
 	}
 	table = append(table, []row{
 		{"routing.failover: " + FailoverWait, cfg.Routing.Failover == FailoverWait},
 		{"routing.on_recovery", cfg.Routing.OnRecovery != plain.Routing.OnRecovery},
 		{"routing.subagents", cfg.Routing.Subagents != plain.Routing.Subagents},
 		{"models", len(cfg.Models) > 0},
-		{"sessions.commands", len(cfg.Sessions.Commands) != len(plain.Sessions.Commands)},
 		{"sessions.learn_headers", cfg.Sessions.LearnHeaders != plain.Sessions.LearnHeaders},
-		{"sessions.match_content", cfg.Sessions.MatchContent != plain.Sessions.MatchContent},
 		{"workspace.detach", cfg.Workspace.Detach != plain.Workspace.Detach},
 		{"telemetry.otlp", cfg.Telemetry.OTLP != ""},
 	}...)

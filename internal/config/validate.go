@@ -208,10 +208,7 @@ func (c *Config) checkOrigins() error {
 
 // checkRelease refuses what restricts or protects and does not do so yet.
 func (c *Config) checkRelease() error {
-	switch {
-	case c.Sessions.Transcripts == TranscriptsMetadata:
-		return wrong("sessions.transcripts", "metadata does not work in this release; texts would be written all the same")
-	case c.Edge != nil:
+	if c.Edge != nil {
 		return wrong("edge", "does not work in this release")
 	}
 	return nil

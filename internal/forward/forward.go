@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"syscall"
 	"time"
 
@@ -38,7 +39,7 @@ type Call struct {
 	Account  upstream.Account
 	Protocol mooring.Protocol
 	Method   string
-	Path     string // without a prefix such as /openai
+	Path     string // escaped, without a prefix such as /openai
 	Query    string
 	Header   http.Header // the client's
 	Body     Body
@@ -98,7 +99,11 @@ const shortBody = 24 << 10
 
 func (e *Engine) request(ctx context.Context, c Call) (*http.Request, error) {
 	u := *c.Upstream.Base
-	u.Path += c.Path
+	if path, err := url.PathUnescape(c.Path); err == nil && path != c.Path {
+		u.RawPath, u.Path = u.EscapedPath()+c.Path, u.Path+path
+	} else {
+		u.Path += c.Path
+	}
 	u.RawQuery = c.Query
 	var short io.Reader
 	if c.Body != nil && len(c.Body.Bytes()) <= shortBody {

@@ -276,10 +276,18 @@ func Reason(e *mooring.Error) string {
 	return strings.TrimSuffix(reason, ".")
 }
 
+// stateOf is how a turn ends that was ended with this code.
+func stateOf(code mooring.Code) mooring.TurnState {
+	if code == mooring.CodeTurnCancelled {
+		return mooring.Cancelled
+	}
+	return mooring.Failed
+}
+
 // stopped is the outcome of an answer that nobody waits for any more: its client went away, or the server ended the request.
 func (r *Response) stopped() Outcome {
 	if e, ok := errors.AsType[*mooring.Error](context.Cause(r.ctx)); ok {
-		return Outcome{State: mooring.Failed, Code: e.Code, Reason: Reason(e)}
+		return Outcome{State: stateOf(e.Code), Code: e.Code, Reason: Reason(e)}
 	}
 	return Outcome{State: mooring.Cancelled, Reason: "The client went away"}
 }

@@ -81,6 +81,9 @@ func (r *Response) Copy(sink Sink) Outcome {
 	for !r.meter.Terminal() {
 		data, err := r.pump.next()
 		r.idle.Reset(r.limits.StreamIdle)
+		if r.ctx.Err() != nil && r.stopped().Code == mooring.CodeTurnCancelled {
+			return r.ended(r.ctx.Err()) // what came meanwhile is not to be sent
+		}
 		pass, ferr := r.meter.Feed(data)
 		if len(pass.Held)+len(pass.Fresh) > 0 {
 			if sink.Write(pass.Held, pass.Fresh) != nil {
@@ -146,7 +149,7 @@ func (r *Response) ended(err error) Outcome {
 		out = r.short()
 	}
 	out.Answer, out.Early = r.meter.Answer(), false
-	if out.State == mooring.Failed {
+	if out.Code != "" {
 		out.Tail = FailureTail(r.call.Protocol, out.Code, out.Reason)
 	}
 	return out
@@ -164,7 +167,11 @@ func marked(p mooring.Protocol) bool { return p == mooring.Chat || p == mooring.
 // FailureTail is what ends a stream that failed: an error event in its protocol and, on chat and completions, the mark that
 // clients wait for. After store_unavailable there is none: a terminator would say that the turn is kept.
 func FailureTail(p mooring.Protocol, code mooring.Code, reason string) []byte {
-	tail := wire.ErrorEvent(p, code, reason+"; send the request again.")
+	advice := "; send the request again."
+	if code == mooring.CodeTurnCancelled {
+		advice = "."
+	}
+	tail := wire.ErrorEvent(p, code, reason+advice)
 	if marked(p) && code != mooring.CodeStoreUnavailable {
 		tail = append(tail, wire.NewMeter(p, wire.MeterLimits{}).Terminator()...)
 	}

@@ -28,6 +28,7 @@ type signal struct {
 	tier   tier
 	scope  scope
 	parse  func(value string) string // takes the id out of a longer text; nil where the value is the id
+	object bool                      // an upstream made the value: it is its tenant's alone
 	hermes bool                      // the value must also be safe as a file name (hermes-agent refuses it otherwise)
 	source string                    // who sends it
 }
@@ -59,7 +60,8 @@ func catalogue() []signal {
 		{name: "metadata.sessionId", body: true, tier: tierBody, source: "Qwen Code"},
 		{name: "request.session_id", body: true, tier: tierBody, source: "Gemini CLI"},
 
-		{name: "conversation", body: true, tier: tierState, source: "OpenAI Responses"},
+		{name: "conversation", body: true, tier: tierState, object: true, source: "OpenAI Responses"},
+		{name: fieldPrevious, body: true, tier: tierState, object: true, source: "OpenAI Responses"},
 
 		{name: "x-claude-session-id", tier: tierGeneric, scope: scopeGeneric, source: "proxies, Hermes Workspace"},
 		{name: "x-session-id", tier: tierGeneric, scope: scopeGeneric, source: "OpenCode, Crush, Kilo Code and many more"},
@@ -76,6 +78,9 @@ func catalogue() []signal {
 	}
 }
 
+// fieldPrevious names the answer that a request follows; it is no id of the session.
+const fieldPrevious = "previous_response_id"
+
 // Names that travel with an id and say more about it, not ids themselves.
 const (
 	headerMooring     = "X-Mooring-Session"
@@ -90,6 +95,9 @@ func parents() []string {
 
 // String gives the signal as X-Mooring-Identity shows it.
 func (s *signal) String() string {
+	if s.name == fieldPrevious {
+		return "response:" + s.name
+	}
 	if s.body {
 		return "body:" + s.name
 	}

@@ -23,6 +23,7 @@ type Store interface {
 	Chain(ctx context.Context, t mooring.Tenant, s mooring.SessionID, kind mooring.ChainKind, digests [][]byte) ([]mooring.ChainEntry, error)
 	Children(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error)
 	Trail(ctx context.Context, t mooring.Tenant, s mooring.SessionID, tip mooring.MessageID, limit int) ([]mooring.Message, error)
+	Owners(ctx context.Context, t mooring.Tenant, object string) ([]mooring.Object, error)
 }
 
 // Options of an Engine.
@@ -45,6 +46,7 @@ type Engine struct {
 	aliases  *otter.Cache[aliasKey, mooring.SessionID]
 	sessions *otter.Cache[sessionKey, *kept]
 	digests  *otter.Cache[[16]byte, wire.Digest]
+	answers  *otter.Cache[answerKey, answered]
 
 	mu        sync.Mutex // guards the map below
 	digesters map[mooring.Tenant]*wire.Digester
@@ -68,6 +70,7 @@ const (
 	aliasBytes   = 320
 	sessionBytes = 600
 	digestBytes  = 150
+	answerBytes  = 220
 )
 
 // New makes an Engine.
@@ -89,10 +92,11 @@ func New(o Options) *Engine {
 	for _, name := range append(parents(), headerAgent, headerParentAgent, lowerName(headerMooring)) {
 		e.byHeader[name] = companion
 	}
-	third := o.MemoryBytes / 3
-	e.aliases = otter.Must(&otter.Options[aliasKey, mooring.SessionID]{MaximumSize: int(third / aliasBytes)})
-	e.sessions = otter.Must(&otter.Options[sessionKey, *kept]{MaximumSize: int(third / sessionBytes)})
-	e.digests = otter.Must(&otter.Options[[16]byte, wire.Digest]{MaximumSize: int(third / digestBytes)})
+	share := o.MemoryBytes / 4
+	e.aliases = otter.Must(&otter.Options[aliasKey, mooring.SessionID]{MaximumSize: int(share / aliasBytes)})
+	e.sessions = otter.Must(&otter.Options[sessionKey, *kept]{MaximumSize: int(share / sessionBytes)})
+	e.digests = otter.Must(&otter.Options[[16]byte, wire.Digest]{MaximumSize: int(share / digestBytes)})
+	e.answers = otter.Must(&otter.Options[answerKey, answered]{MaximumSize: int(share / answerBytes)})
 	return e
 }
 

@@ -46,6 +46,11 @@ func (s *counted) Children(ctx context.Context, t mooring.Tenant, id mooring.Ses
 	return s.Store.Children(ctx, t, id, parent)
 }
 
+func (s *counted) Owners(ctx context.Context, t mooring.Tenant, object string) ([]mooring.Object, error) {
+	s.reads.Add(1)
+	return s.Store.Owners(ctx, t, object)
+}
+
 func (s *counted) Trail(ctx context.Context, t mooring.Tenant, id mooring.SessionID, tip mooring.MessageID, limit int) ([]mooring.Message, error) {
 	s.reads.Add(1)
 	return s.Store.Trail(ctx, t, id, tip, limit)
@@ -133,7 +138,7 @@ func (q ask) decode(tb testing.TB) identify.Request {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return identify.Request{Tenant: q.tenant, Header: q.header, Wire: w}
+	return identify.Request{Tenant: q.tenant, Header: q.header, Wire: w, Messages: w.Messages, Content: true}
 }
 
 func messageJSON(line string) string {
@@ -205,7 +210,7 @@ func (h *house) answered(turn *mooring.Turn, p *identify.Place, answer string) m
 	m.Seen = seen[:]
 	turn.State, turn.Answer, turn.EndedAt = mooring.Completed, m.ID, turn.StartedAt
 	h.commit(&mooring.End{Turn: *turn, Answer: &m})
-	h.engine.Answered(turn.Tenant, turn.Session, turn.ID, m.ID, seen)
+	h.engine.Ended(turn, seen)
 	return m.ID
 }
 

@@ -27,6 +27,9 @@ type kept struct {
 	tip      mooring.MessageID
 	tipTurn  mooring.TurnID
 	seen     wire.Digest
+	state    mooring.TurnState // of the last turn
+	resetOf  mooring.SessionID
+	cut      []byte
 }
 
 func (k *kept) set(from Known) {
@@ -34,6 +37,7 @@ func (k *kept) set(from Known) {
 	defer k.mu.Unlock()
 	k.key, k.parent, k.root, k.relation, k.upstream = from.Key, from.Parent, from.Root, from.Relation, from.Upstream
 	k.models, k.tip, k.tipTurn, k.seen = from.Models, from.Tip, from.TipTurn, from.Seen
+	k.state, k.resetOf, k.cut = from.State, from.ResetOf, from.Cut
 }
 
 func (k *kept) known(t mooring.Tenant, id mooring.SessionID) Known {
@@ -42,7 +46,7 @@ func (k *kept) known(t mooring.Tenant, id mooring.SessionID) Known {
 	return Known{
 		Session: mooring.Session{
 			Tenant: t, ID: id, Key: k.key, Parent: k.parent, Root: k.root, Relation: k.relation, Upstream: k.upstream, Models: k.models,
-			Tip: k.tip, TipTurn: k.tipTurn,
+			Tip: k.tip, TipTurn: k.tipTurn, State: k.state, ResetOf: k.resetOf, Cut: k.cut,
 		},
 		Seen: k.seen,
 	}
@@ -63,16 +67,24 @@ func (e *Engine) Learn(k Known, aliases []mooring.Alias) {
 	}
 }
 
-// Answered moves what is remembered of a session on to the answer of a turn, unless a later turn has begun.
-func (e *Engine) Answered(t mooring.Tenant, id mooring.SessionID, turn mooring.TurnID, answer mooring.MessageID, seen wire.Digest) {
-	k, ok := e.sessions.GetIfPresent(sessionKey{t, id})
+// Ended moves what is remembered of a session on to how a turn ended, unless a later turn has begun. seen digests the
+// conversation up to the answer, as the client has it; it is zero where there is no answer.
+func (e *Engine) Ended(turn *mooring.Turn, seen wire.Digest) {
+	if !seen.Zero() {
+		e.remember(turn.Tenant, seen, turn.Session)
+	}
+	k, ok := e.sessions.GetIfPresent(sessionKey{turn.Tenant, turn.Session})
 	if !ok {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.tipTurn == turn {
-		k.tip, k.seen = answer, seen
+	if k.tipTurn != turn.ID {
+		return
+	}
+	k.state = turn.State
+	if !seen.Zero() {
+		k.tip, k.seen = turn.Answer, seen
 	}
 }
 

@@ -23,38 +23,38 @@ const lookBack = 8
 // Locate aligns a request with the tree of its session. A request that shows an answer known to the session goes on behind
 // it; one that shows none goes on at the tip, as clients that leave the history to the server expect.
 func (e *Engine) Locate(ctx context.Context, f *Finding, q Request) (*Place, error) {
-	d := e.Digester(q.Tenant)
-	digests, err := d.Messages(q.Wire.Protocol, q.Wire.Messages)
+	a, err := e.talkOf(f, q)
 	if err != nil {
 		return nil, err
 	}
-	a := alignment{engine: e, digester: d, session: &f.Known, messages: q.Wire.Messages, digests: digests}
-	a.walk()
-	p := &Place{Digests: digests}
+	a.session = &f.Known
+	p := &Place{Digests: a.digests}
 	if len(a.chain) > 0 {
 		p.Seen = a.chain[len(a.chain)-1]
 	}
-	if f.New {
+	switch {
+	case f.Kind == mooring.KindSide:
+		return p, nil
+	case f.New:
 		p.New = a.talk
 		return p, nil
 	}
-	again, err := a.asked(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if again != nil {
-		p.Parent = again.ID
-		if again.Parent != "" {
-			p.View = &mooring.View{From: again.ID, Sent: 1}
+	from := f.from
+	if p.Parent = f.below; p.Parent == "" {
+		again, aerr := a.asked(ctx)
+		if aerr != nil {
+			return nil, aerr
 		}
-		return p, nil
-	}
-	var from int
-	if p.Parent, from, err = a.find(ctx); err != nil {
-		return nil, err
-	}
-	if from == 0 {
-		p.Parent = f.Known.Tip
+		if again != nil {
+			p.again(again)
+			return p, nil
+		}
+		if p.Parent, from, err = a.find(ctx); err != nil {
+			return nil, err
+		}
+		if from == 0 {
+			p.Parent = f.Known.Tip
+		}
 	}
 	if p.Parent, from, err = a.follow(ctx, p.Parent, from); err != nil {
 		return nil, err
@@ -64,6 +64,35 @@ func (e *Engine) Locate(ctx context.Context, f *Finding, q Request) (*Place, err
 		p.View = &mooring.View{Sent: len(a.talk)}
 	}
 	return p, nil
+}
+
+// again places a lone question below itself.
+func (p *Place) again(question *mooring.Message) {
+	p.Parent = question.ID
+	if question.Parent != "" {
+		p.View = &mooring.View{From: question.ID, Sent: 1}
+	}
+}
+
+// talkOf digests the messages of a request, once for all that is asked of them.
+func (e *Engine) talkOf(f *Finding, q Request) (*alignment, error) {
+	if f.talk != nil && f.talk.skip == q.Skip {
+		return f.talk, nil
+	}
+	d := e.Digester(q.Tenant)
+	a := &alignment{engine: e, digester: d, tenant: q.Tenant, messages: q.Messages, skip: q.Skip}
+	if f.talk != nil {
+		a.digests = f.talk.digests
+	} else {
+		digests, err := d.Messages(q.Wire.Protocol, q.Messages)
+		if err != nil {
+			return nil, err
+		}
+		a.digests = digests
+	}
+	a.walk()
+	f.talk = a
+	return a, nil
 }
 
 // asked gives the message at the tip where the request is that lone question, without an answer so far: sent again after a
@@ -83,8 +112,10 @@ func (a *alignment) asked(ctx context.Context) (*mooring.Message, error) {
 type alignment struct {
 	engine   *Engine
 	digester *wire.Digester
-	session  *Known
+	tenant   mooring.Tenant
+	session  *Known // the one it is held against; nil while that is not known
 	messages []wire.Message
+	skip     int // messages before it are no part of the talk
 	digests  []wire.Digest
 	talk     []int         // positions in messages
 	chain    []wire.Digest // of talk[0..i]
@@ -95,7 +126,7 @@ func (a *alignment) walk() {
 	a.talk = make([]int, 0, len(a.messages))
 	a.chain = make([]wire.Digest, 0, len(a.messages))
 	for i := range a.messages {
-		if !a.messages[i].Conversational() {
+		if i < a.skip || !a.messages[i].Conversational() {
 			continue
 		}
 		prev = a.digester.Chain(prev, a.digests[i])
@@ -234,7 +265,7 @@ func sample(answers []int) []int {
 // follow goes down from a known answer as long as the request's next messages are stored below it already: the same question
 // asked again gets another answer, not another copy of itself.
 func (a *alignment) follow(ctx context.Context, parent mooring.MessageID, from int) (mooring.MessageID, int, error) {
-	if from == 0 || parent == a.session.Tip {
+	if parent == "" || parent == a.session.Tip {
 		return parent, from, nil
 	}
 	for from < len(a.talk) {

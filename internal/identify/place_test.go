@@ -251,11 +251,11 @@ func TestLateAnswers(t *testing.T) {
 	t.Parallel()
 	h, turns := grown(t, 2)
 	known := h.resolve(ask{header: header("X-Session-Id", "s1")}).Known
-	h.engine.Answered("acme", known.ID, "trn_of_before", "msg_late", known.Seen)
+	h.engine.Ended(&mooring.Turn{Tenant: "acme", Session: known.ID, ID: "trn_of_before", Answer: "msg_late"}, known.Seen)
 	if now := h.resolve(ask{header: header("X-Session-Id", "s1")}).Known; now.Tip != turns[1].tip {
 		t.Errorf("tip = %s, want %s", now.Tip, turns[1].tip)
 	}
-	h.engine.Answered("acme", "ses_unknown", "trn_1", "msg_1", known.Seen) // nothing is remembered of it
+	h.engine.Ended(&mooring.Turn{Tenant: "acme", Session: "ses_unknown", ID: "trn_1", Answer: "msg_1"}, known.Seen) // nothing is remembered of it
 }
 
 // The digest of what did not change is looked up, not made anew; tenants' digests never agree.

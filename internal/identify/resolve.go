@@ -12,9 +12,14 @@ import (
 
 // Request is what identification needs of a request.
 type Request struct {
-	Tenant mooring.Tenant
-	Header http.Header
-	Wire   *wire.Request
+	Tenant   mooring.Tenant
+	Header   http.Header
+	Wire     *wire.Request
+	Messages []wire.Message // the request's, as its upstream is to have them; of the same length
+	Skip     int            // the first of them that belongs to the conversation: what stands before was said before the chat was reset
+	Opening  []byte         // the answer with which the chat was reset, as the client sends it back; nil where it does not
+	Side     bool           // it asks about a conversation and is no part of it
+	Content  bool           // a request without ids may be recognised by its messages
 }
 
 // Finding is the answer: a session, new or known, and why.
@@ -25,9 +30,15 @@ type Finding struct {
 	Names    []mooring.Alias // all that the request carries, known ones included
 	ClientID string          // what the client should go on with: the id it sent, else the session's key
 	Sent     bool            // the client sent that id
+	Reset    *mooring.Reset  // the session takes its aliases from another one; nil where it does not
 	Kind     mooring.Kind
 	Identity string
 	Evidence []mooring.Evidence
+
+	named string            // the key that a session named by the request's ids would have
+	talk  *alignment        // the request's messages; nil until they are needed
+	below mooring.MessageID // the message that is known to precede the first new one; empty where nothing is known
+	from  int               // the position in the talk that follows it
 }
 
 // Resolve finds the session of a request. It only reads. The first signal that holds decides; names that come with the same
@@ -38,15 +49,39 @@ func (e *Engine) Resolve(ctx context.Context, q Request) (*Finding, error) {
 		return nil, err
 	}
 	f := &Finding{Kind: mooring.KindMain, Evidence: r.ignored}
-	switch {
-	case r.exact != "":
+	if r.exact != "" {
 		err = e.exactly(ctx, q, r, f)
+		return f, e.sided(q, f, err)
+	}
+	found, err := e.follows(ctx, q, r, f)
+	switch {
+	case err != nil || found:
 	case len(r.ids) > 0:
 		err = e.named(ctx, q, r, f)
 	default:
-		e.minted(q, f)
+		err = e.unnamed(ctx, q, f)
 	}
-	return f, err
+	return f, e.sided(q, f, err)
+}
+
+// unnamed finds the session of a request that names none by its messages, or opens one.
+func (e *Engine) unnamed(ctx context.Context, q Request, f *Finding) error {
+	if q.Content {
+		found, err := e.byContent(ctx, q, f)
+		if found || err != nil {
+			return err
+		}
+	}
+	e.minted(q, f)
+	return nil
+}
+
+// sided makes a side request of what was found, whatever session it belongs to.
+func (e *Engine) sided(q Request, f *Finding, err error) error {
+	if err == nil && q.Side {
+		f.Kind, f.Known.Title = mooring.KindSide, ""
+	}
+	return err
 }
 
 // exactly continues the session of X-Mooring-Session; nothing else is asked.
@@ -81,7 +116,10 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 	if r.agent != "" {
 		deciding = []mooring.Alias{agentAlias(first.value, r.agent)}
 	}
-	f.ClientID, f.Sent, f.Identity = first.value, true, first.String()
+	f.ClientID, f.Sent, f.Identity, f.named = first.value, true, first.String(), first.value
+	if r.agent != "" {
+		f.named += "#" + r.agent
+	}
 	f.Evidence = append(f.Evidence, evidence(r)...)
 	if r.agent == "" {
 		deciding = append(deciding, equals(r.ids)...)
@@ -120,7 +158,7 @@ func (e *Engine) attach(ctx context.Context, q Request, r *reading, f *Finding) 
 	var wanted []mooring.Alias
 	switch {
 	case r.agent != "":
-		s.Key = r.ids[0].value + "#" + r.agent
+		s.Key = f.named
 		wanted = []mooring.Alias{r.ids[0].alias}
 		if r.agentOf != "" {
 			wanted = append([]mooring.Alias{agentAlias(r.ids[0].value, r.agentOf)}, wanted...)
@@ -177,7 +215,7 @@ func (e *Engine) fresh(q Request, key string) mooring.Session {
 	id := e.NewSession()
 	return mooring.Session{
 		Tenant: q.Tenant, ID: id, Key: key, FriendlyID: strings.ToLower(string(id[len(id)-8:])), Root: id, Relation: mooring.RelationMain,
-		Client: clientOf(q.Header.Get("User-Agent")), Title: q.Wire.UserText(), Models: []string{q.Wire.Model},
+		Client: clientOf(q.Header.Get("User-Agent")), Title: wire.UserText(q.Messages), Models: []string{q.Wire.Model},
 	}
 }
 

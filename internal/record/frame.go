@@ -45,7 +45,7 @@ func frameOf(c mooring.Change) (f frame, ok bool) {
 	switch c := c.(type) {
 	case *mooring.Begin:
 		if c.New {
-			return frame{Begin: c}, len(c.Aliases) > 0 && c.Remote == nil
+			return frame{Begin: c}, len(c.Aliases) > 0 && c.Remote == nil && c.Reset == nil
 		}
 		return frame{Begin: c}, len(c.Aliases) == 0 && c.Claim == nil && c.Remote == nil
 	case *mooring.Bind:

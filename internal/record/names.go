@@ -29,7 +29,7 @@ func namesOf(c mooring.Change) []name {
 
 func isNew(c mooring.Change) bool {
 	b, ok := c.(*mooring.Begin)
-	return ok && b.New && len(b.Aliases) > 0
+	return ok && b.New && len(b.Aliases) > 0 && b.Reset == nil
 }
 
 // takeNames notes the aliases of a change that is on its way, and makes sure that the first one of a new session is nobody's:

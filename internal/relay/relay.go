@@ -29,11 +29,13 @@ type Gate interface {
 	Caller(r *http.Request) (mooring.Caller, error)
 	Admit(ctx context.Context, c mooring.Caller, ask serve.Ask) (release func(), err error)
 	ReadBody(w http.ResponseWriter, r *http.Request, limit int64) (*serve.Body, error)
+	ReadRaw(w http.ResponseWriter, r *http.Request, limit int64) (*serve.Body, error)
 }
 
 // Runner runs turns.
 type Runner interface {
 	Run(ctx context.Context, req turn.Request, sink turn.Sink) error
+	Pass(ctx context.Context, req turn.Pass, sink turn.Sink) error
 }
 
 // Options are what the routes need.
@@ -49,6 +51,7 @@ type Options struct {
 type Rules struct {
 	Wire    wire.Limits
 	Minimal bool // no X-Mooring-* response headers
+	Keys    bool // clients have keys: several tenants may share what an upstream keeps
 }
 
 // API is the LLM routes.
@@ -70,13 +73,11 @@ func (a *API) Set(r Rules) { a.rules.Store(&r) }
 // Mount adds the routes, plain and below the prefixes that some clients' base URLs need.
 func (a *API) Mount(mux Mux) {
 	for _, prefix := range []string{"", "/openai", "/anthropic"} {
-		for path, p := range map[string]mooring.Protocol{
-			"/v1/chat/completions": mooring.Chat, "/v1/messages": mooring.Messages, "/v1/completions": mooring.Completions,
-			"/v1/responses": mooring.Responses, "/v1/responses/compact": mooring.Responses,
-		} {
-			mux.Handle("POST "+prefix+path, a.turn(p, path))
+		for _, r := range turnRoutes() {
+			mux.Handle(prefix+r.path, a.turn(r))
 		}
 		mux.Handle("GET "+prefix+"/v1/models", a.models())
+		mux.Handle(prefix+"/v1/", a.pass(prefix))
 		for _, path := range []string{"/v1beta", "/v1beta/"} {
 			mux.Handle(prefix+path, http.HandlerFunc(notGemini))
 		}
@@ -89,17 +90,40 @@ func notGemini(w http.ResponseWriter, r *http.Request) {
 		"Gemini's protocol is not served here; use /v1/chat/completions or /v1/messages."))
 }
 
+// turnRoute is a path whose requests belong to conversations.
+type turnRoute struct {
+	path     string
+	protocol mooring.Protocol
+	kind     mooring.Kind // empty where the request decides
+}
+
+func turnRoutes() []turnRoute {
+	return []turnRoute{
+		{"/v1/chat/completions", mooring.Chat, ""},
+		{"/v1/messages", mooring.Messages, ""},
+		{"/v1/messages/count_tokens", mooring.Messages, mooring.KindSide},
+		{"/v1/responses", mooring.Responses, ""},
+		{"/v1/responses/compact", mooring.Responses, mooring.KindCompaction},
+		{"/v1/completions", mooring.Completions, ""},
+	}
+}
+
 // turn serves one route that makes turns.
-func (a *API) turn(p mooring.Protocol, path string) http.Handler {
+func (a *API) turn(route turnRoute) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			serve.RefuseMethod(w, r, http.MethodPost)
+			return
+		}
 		s := newSink(w, a.rules.Load().Minimal)
-		if err := a.serve(s, r, p, path); err != nil {
-			a.fail(s, r, p, err)
+		if err := a.serve(s, r, route); err != nil {
+			a.fail(s, r, route.protocol, err)
 		}
 	})
 }
 
-func (a *API) serve(s *sink, r *http.Request, p mooring.Protocol, path string) error {
+func (a *API) serve(s *sink, r *http.Request, route turnRoute) error {
+	p := route.protocol
 	caller, err := a.Gate.Caller(r)
 	if err != nil {
 		return err
@@ -119,7 +143,8 @@ func (a *API) serve(s *sink, r *http.Request, p mooring.Protocol, path string) e
 	}
 	defer release()
 	return a.Runner.Run(r.Context(), turn.Request{
-		Caller: caller, Protocol: p, Method: r.Method, Path: path, Query: r.URL.RawQuery, Header: r.Header, Body: body, Wire: decoded,
+		Caller: caller, Protocol: p, Method: r.Method, Path: route.path, Query: r.URL.RawQuery, Header: r.Header, Body: body, Wire: decoded,
+		Kind: route.kind,
 	}, s)
 }
 

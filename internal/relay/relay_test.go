@@ -30,6 +30,8 @@ type runner func(req turn.Request, sink turn.Sink) error
 
 func (f runner) Run(_ context.Context, req turn.Request, sink turn.Sink) error { return f(req, sink) }
 
+func (f runner) Pass(context.Context, turn.Pass, turn.Sink) error { return nil }
+
 // product is the routes behind a listener, with a runner in the turns' place.
 func product(t *testing.T, rules relay.Rules, run runner, more ...*upstream.Upstream) string {
 	t.Helper()

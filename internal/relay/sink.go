@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"mooring/internal/turn"
 )
@@ -24,13 +25,21 @@ func newSink(w http.ResponseWriter, minimal bool) *sink {
 // About puts what is known of the turn into the response headers.
 func (s *sink) About(a turn.About) {
 	h := s.w.Header()
-	h["X-Session-Id"] = []string{a.ClientID}
-	h["X-Hermes-Session-Id"] = []string{a.ClientID}
+	if a.ClientID != "" {
+		h["X-Session-Id"] = []string{a.ClientID}
+		h["X-Hermes-Session-Id"] = []string{a.ClientID}
+	}
 	if s.minimal {
 		return
 	}
+	if a.Session == "" {
+		h["X-Mooring-Upstream"] = []string{upstreamOf(a)}
+		return
+	}
 	h["X-Mooring-Session"] = []string{string(a.Session)}
-	h["X-Mooring-Turn"] = []string{string(a.Turn)}
+	if a.Turn != "" {
+		h["X-Mooring-Turn"] = []string{string(a.Turn)}
+	}
 	h["X-Mooring-Kind"] = []string{string(a.Kind)}
 	h["X-Mooring-Identity"] = []string{a.Identity}
 	h["X-Mooring-Upstream"] = []string{upstreamOf(a)}
@@ -56,8 +65,10 @@ func (s *sink) Head(head turn.Head) error {
 	s.begun = true
 	if head.Length < 0 {
 		s.stream = true
-		h["Cache-Control"] = []string{"no-cache"}
-		h["X-Accel-Buffering"] = []string{"no"} // nginx would hold the events back
+		if strings.HasPrefix(h.Get("Content-Type"), "text/event-stream") {
+			h["Cache-Control"] = []string{"no-cache"}
+			h["X-Accel-Buffering"] = []string{"no"} // nginx would hold the events back
+		}
 		h.Del("Content-Length")
 		s.w.WriteHeader(head.Status)
 		return s.flush.Flush()

@@ -40,7 +40,7 @@ func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	would := refusal{header: http.Header{}}
 	own.ServeHTTP(&would, r)
 	if would.status == http.StatusMethodNotAllowed {
-		refuseMethod(w, r, would.header.Get("Allow"))
+		RefuseMethod(w, r, would.header.Get("Allow"))
 		return
 	}
 	problem.Write(w, problem.ProtocolOf(r.URL.Path), mooring.Errorf(mooring.CodeNotFound, "There is nothing at this path; check the base URL."))
@@ -56,7 +56,8 @@ func asksForWebSocket(h http.Header) bool {
 	return false
 }
 
-func refuseMethod(w http.ResponseWriter, r *http.Request, allow string) {
+// RefuseMethod answers a request whose path takes other methods only.
+func RefuseMethod(w http.ResponseWriter, r *http.Request, allow string) {
 	w.Header().Set("Allow", allow)
 	problem.Write(w, problem.ProtocolOf(r.URL.Path),
 		mooring.Errorf(mooring.CodeMethodNotAllowed, "This path does not take %s; use %s.", r.Method, allow))

@@ -11,6 +11,7 @@ import (
 	"mooring/internal/forward"
 	"mooring/internal/problem"
 	"mooring/internal/route"
+	"mooring/internal/wire"
 )
 
 // answer asks the target, and others where it fails before the first byte, and passes on the answer that comes.
@@ -37,14 +38,17 @@ func (t *running) answer(ctx context.Context) error {
 func (t *running) call() forward.Call {
 	return forward.Call{
 		Upstream: t.target.Upstream, Account: t.target.account, Protocol: t.req.Protocol, Method: t.req.Method, Path: t.req.Path, Query: t.req.Query,
-		Header: t.req.Header, Body: t.req.Body, Own: t.req.Caller.Own, Remote: t.remote, Stream: t.req.Wire.MayStream(),
+		Header: t.req.Header, Body: t.upward, Own: t.req.Caller.Own, Remote: t.remote, Stream: t.req.Wire.MayStream(),
 	}
 }
 
 // unanswered ends an attempt that got no response header: another candidate is asked, or the turn ends.
 func (t *running) unanswered(ctx context.Context, a mooring.Attempt, err error, tried map[mooring.UpstreamName]bool) (again bool, _ error) {
 	out := forward.Outcome{State: mooring.Failed, Code: mooring.CodeOf(err), Reason: reason(err)}
-	if errors.Is(err, context.Canceled) {
+	switch {
+	case out.Code == mooring.CodeTurnCancelled:
+		out.State = mooring.Cancelled
+	case errors.Is(err, context.Canceled):
 		out = forward.Outcome{State: mooring.Cancelled, Reason: "The client went away"}
 	}
 	t.finish(&a, out, 0)
@@ -152,7 +156,7 @@ func (t *running) relay(ctx context.Context, res *forward.Response, a mooring.At
 	if res.Stream && t.req.Wire.MayStream() {
 		return t.relayStream(ctx, res, a, tried)
 	}
-	out := res.Whole()
+	out := stopped(ctx, res.Whole())
 	t.finish(&a, out, res.Status)
 	if t.moves(out, res.Status) && t.next(ctx, tried) {
 		return true, nil
@@ -169,17 +173,37 @@ func (t *running) relay(ctx context.Context, res *forward.Response, a mooring.At
 	if err := t.end(ctx, out, status); err != nil {
 		return false, err
 	}
-	if out.State == mooring.Cancelled {
-		return false, context.Canceled
-	}
-	if out.Code != "" {
-		return false, mooring.Errorf(out.Code, "%s; send the request again.", out.Reason)
+	if err := toldOf(ctx, out); err != nil {
+		return false, err
 	}
 	res.Header.Set("Content-Length", strconv.Itoa(len(out.Body)))
 	if t.sink.Head(Head{Status: res.Status, Header: res.Header, Length: len(out.Body)}) == nil {
 		_ = t.sink.Write(out.Body, nil)
 	}
 	return false, nil
+}
+
+// stopped is an outcome that came too late for a turn which another request has ended: nothing of its answer counts.
+func stopped(ctx context.Context, out forward.Outcome) forward.Outcome {
+	why := fenced(ctx)
+	if why == nil {
+		return out
+	}
+	answer := wire.Answer{Usage: out.Answer.Usage, Model: out.Answer.Model}
+	return forward.Outcome{State: mooring.Cancelled, Code: why.Code, Reason: forward.Reason(why), Answer: answer}
+}
+
+// toldOf is the error that a client reads whose answer did not come; nil where it did.
+func toldOf(ctx context.Context, out forward.Outcome) error {
+	switch why := fenced(ctx); {
+	case why != nil:
+		return why
+	case out.State == mooring.Cancelled:
+		return context.Canceled
+	case out.Code != "":
+		return mooring.Errorf(out.Code, "%s; send the request again.", out.Reason)
+	}
+	return nil
 }
 
 // moves says whether the rules let a turn go to another upstream after this outcome; nothing has reached the client yet.
@@ -233,12 +257,16 @@ func (t *running) relayStream(ctx context.Context, res *forward.Response, a moor
 	t.conclude(early, res.Status)
 	t.turn.FirstAt = t.Now()
 	out := t.copyStream(res)
+	if why := fenced(ctx); why != nil && out.State == mooring.Completed { // it had come to its end, and was not kept yet
+		out.State, out.Code, out.Reason = mooring.Cancelled, why.Code, forward.Reason(why)
+		out.Tail = forward.FailureTail(t.req.Protocol, out.Code, out.Reason)
+	}
 	out.Early = early.Early
 	t.finish(&a, out, res.Status)
 	if err := t.end(ctx, out, res.Status); err != nil {
 		out.Tail = forward.FailureTail(t.req.Protocol, mooring.CodeOf(err), "The turn could not be stored")
 	}
-	if len(out.Tail) > 0 && out.State != mooring.Cancelled {
+	if len(out.Tail) > 0 && (out.State != mooring.Cancelled || out.Code != "") {
 		_ = t.sink.Write(out.Tail, nil)
 		t.sink.Trailer(res.Trailer())
 	}
@@ -260,5 +288,5 @@ func (t *running) lost(ctx context.Context, out forward.Outcome, status int) err
 	if err := t.end(ctx, out, status); err != nil {
 		return err
 	}
-	return context.Canceled
+	return toldOf(ctx, out)
 }

@@ -22,11 +22,8 @@ func (t *running) begin(ctx context.Context) error {
 		Tenant: t.req.Caller.Tenant, ID: t.NewTurn(), Protocol: t.req.Protocol, Model: clip(t.req.Wire.Model), Key: t.req.Caller.Key, Stream: t.req.Wire.Stream,
 		State: mooring.Running, Replica: t.Replica, StartedAt: t.Now(),
 	}
-	body := t.Identify.Digester(t.turn.Tenant).Bytes(t.req.Body.Bytes())
-	t.turn.BodyDigest = body[:]
-	if err := t.resume(ctx); err != nil {
-		return err
-	}
+	t.turn.BodyDigest = t.digest
+	t.takeUp()
 	if err := t.submit(ctx); err != nil {
 		return err
 	}
@@ -43,6 +40,7 @@ func (t *running) submit(ctx context.Context) error {
 		return err
 	}
 	t.occupy()
+	t.table.enter(t)
 	t.started, t.pending = c, t.Record.Submit(ctx, c)
 	return nil
 }
@@ -94,7 +92,7 @@ func (t *running) change(ctx context.Context) (*mooring.Begin, error) {
 	}
 	s.UpdatedAt = now
 	t.turn.Session, t.turn.Kind, t.turn.Identity, t.turn.Evidence, t.turn.View = s.ID, t.found.Kind, t.found.Identity, t.found.Evidence, t.place.View
-	c := &mooring.Begin{New: t.found.New, Aliases: t.found.Aliases, Messages: t.messages()}
+	c := &mooring.Begin{New: t.found.New, Aliases: t.found.Aliases, Reset: t.found.Reset, Messages: t.messages()}
 	t.turn.Question = t.place.Parent
 	if n := len(c.Messages); n > 0 {
 		t.turn.Question = c.Messages[n-1].ID
@@ -109,12 +107,12 @@ func (t *running) change(ctx context.Context) (*mooring.Begin, error) {
 // row is the session as the commit takes it: whole where it is new, else what the turn changes.
 func (t *running) row() mooring.Session {
 	s := t.found.Known.Session
-	s.Upstream, s.State, s.Tip, s.TipTurn = t.target.Name, mooring.Running, t.turn.Question, t.turn.ID
+	if s.Upstream, s.State = t.target.Name, mooring.Running; !t.side() {
+		s.Tip, s.TipTurn = t.turn.Question, t.turn.ID
+	}
 	if t.found.New {
 		s.Models = []string{t.turn.Model}
-		if s.Title == "" {
-			s.Title = t.shown()
-		}
+		s.Title = t.title()
 		return s
 	}
 	if slices.Contains(s.Models, t.turn.Model) {
@@ -125,9 +123,23 @@ func (t *running) row() mooring.Session {
 	return s
 }
 
+// title is the session's first one. A side request asks about a conversation and names none.
+func (t *running) title() string {
+	switch title := t.found.Known.Title; {
+	case t.Rules().NoTexts, t.side():
+		return ""
+	case title != "":
+		return title
+	}
+	return t.shown()
+}
+
+// side says that the request asks about a conversation and is no part of it.
+func (t *running) side() bool { return t.req.Kind == mooring.KindSide }
+
 // shown is what a question without any text looks like: the first line that stands for its images and files.
 func (t *running) shown() string {
-	for _, m := range slices.Backward(t.req.Wire.Messages) {
+	for _, m := range slices.Backward(t.view.messages) {
 		if m.Role == "user" {
 			_, text := wire.Render(t.req.Protocol, m.Raw)
 			line, _, _ := strings.Cut(text, "\n")
@@ -142,16 +154,24 @@ func (t *running) messages() []mooring.Message {
 	out := make([]mooring.Message, 0, len(t.place.New))
 	parent := t.place.Parent
 	for _, at := range t.place.New {
-		m := &t.req.Wire.Messages[at]
+		m := &t.view.messages[at]
 		d := t.place.Digests[at]
 		msg := mooring.Message{
 			Tenant: t.turn.Tenant, Session: t.found.Known.ID, ID: t.NewID(), Parent: parent, Turn: t.turn.ID, Role: m.Role, State: mooring.Completed,
-			Protocol: t.req.Protocol, Content: m.Raw, Digest: d[:], CreatedAt: t.turn.StartedAt,
+			Protocol: t.req.Protocol, Content: t.text(m.Raw), Digest: d[:], CreatedAt: t.turn.StartedAt,
 		}
 		parent = msg.ID
 		out = append(out, msg)
 	}
 	return out
+}
+
+// text is the content of a message as it is kept.
+func (t *running) text(content []byte) []byte {
+	if t.Rules().NoTexts {
+		return nil
+	}
+	return content
 }
 
 // choose takes the session's pin, or the policy's choice as a claim, and the session id that the upstream is to get.
@@ -165,12 +185,16 @@ func (t *running) choose(ctx context.Context, c *mooring.Begin) error {
 		}
 		t.pin = pin
 	}
-	if t.pin == nil {
+	switch {
+	case t.pin == nil && t.side():
+		t.aim(t.Route.Order(string(s), t.choices)[0].Name, "")
+		t.bound = true // there is nothing to keep
+	case t.pin == nil:
 		first := t.Route.Order(string(s), t.choices)[0]
 		t.aim(first.Name, mooring.PinNew)
 		c.Claim, c.Stale = t.asPin(), t.Route.Stale()
 		c.Claim.Bound = false
-	} else {
+	default:
 		t.aim(t.pin.Upstream, mooring.PinHit)
 		t.bound = t.pin.Bound
 	}
@@ -205,6 +229,10 @@ func (t *running) asPin() *mooring.Pin {
 func (t *running) chooseRemote(ctx context.Context, c *mooring.Begin) error {
 	t.remote = ""
 	if len(t.target.SessionHeaders) == 0 {
+		return nil
+	}
+	if t.side() && t.target.Remote { // the conversation there is not to hear of it
+		t.remote = t.NewKey()
 		return nil
 	}
 	s := &t.found.Known
@@ -263,6 +291,7 @@ func (t *running) remember() {
 		t.remote = c.RemoteID
 		t.Route.KeepRemote(mooring.RemoteSession{Tenant: s.Tenant, Session: s.ID, Server: c.Remote.Server, ID: c.RemoteID})
 	}
+	t.forgetFormer()
 	if t.found.New {
 		k := identify.Known{Session: c.Session}
 		t.Identify.Learn(k, t.found.Names)

@@ -59,7 +59,7 @@ func (t *running) keepRemote(ctx context.Context, r *mooring.RemoteSession, take
 func (t *running) end(ctx context.Context, out forward.Outcome, status int) error {
 	ctx = context.WithoutCancel(ctx)
 	t.turn.State, t.turn.ErrorCode, t.turn.EndedAt = out.State, out.Code, t.Now()
-	if out.State != mooring.Cancelled {
+	if out.State != mooring.Cancelled || out.Code != "" {
 		t.turn.Status = status
 		if t.turn.FirstAt.IsZero() {
 			t.turn.FirstAt = t.turn.EndedAt
@@ -77,6 +77,7 @@ func (t *running) end(ctx context.Context, out forward.Outcome, status int) erro
 			c.Bind = t.asPin()
 		}
 	}
+	c.Objects = t.objects(out, status)
 	c.DropClaim = !t.bound && c.Bind == nil
 	c.Turn = t.turn
 	if err := t.Record.Commit(ctx, c); err != nil && mooring.CodeOf(err) != mooring.CodeSessionGone {
@@ -85,6 +86,27 @@ func (t *running) end(ctx context.Context, out forward.Outcome, status int) erro
 	}
 	t.settled(ctx, c, d)
 	return nil
+}
+
+// objects are the ids by which the upstream knows what it answered, and by which the client may speak of it.
+func (t *running) objects(out forward.Outcome, status int) []mooring.Object {
+	if t.req.Protocol != mooring.Responses || !answered(out, status) {
+		return nil
+	}
+	o := mooring.Object{Tenant: t.turn.Tenant, Session: t.turn.Session, Upstream: t.turn.Upstream, Account: t.turn.Account}
+	var list []mooring.Object
+	if id := out.Answer.ID; id != "" {
+		response := o
+		response.ID, response.Message = id, t.turn.Answer
+		list = append(list, response)
+	}
+	for _, f := range t.req.Wire.Fields {
+		if f.Path == "conversation" && f.Value != "" {
+			o.ID = f.Value
+			list = append(list, o)
+		}
+	}
+	return list
 }
 
 // owe leaves the end of a turn that has begun to the writer, for when the store is back. What memory holds of the session may be
@@ -111,8 +133,8 @@ func (t *running) settled(ctx context.Context, c *mooring.End, seen wire.Digest)
 	if t.bound && t.pin != nil {
 		t.Route.Used(*t.pin)
 	}
-	if c.Answer != nil {
-		t.Identify.Answered(t.turn.Tenant, t.turn.Session, t.turn.ID, c.Answer.ID, seen)
+	if !t.side() {
+		t.Identify.Ended(&t.turn, seen)
 	}
 	if t.Observe != nil {
 		ended := t.turn
@@ -124,7 +146,7 @@ func (t *running) settled(ctx context.Context, c *mooring.End, seen wire.Digest)
 // keepAnswer adds what arrived of the answer, with the digests by which it is found again. It gives the digest of the
 // conversation up to it, as its client sees it.
 func (t *running) keepAnswer(c *mooring.End, out forward.Outcome) (wire.Digest, error) {
-	if out.Answer.Message == nil {
+	if out.Answer.Message == nil || t.side() {
 		return wire.Digest{}, nil
 	}
 	d := t.Identify.Digester(t.turn.Tenant)
@@ -136,7 +158,7 @@ func (t *running) keepAnswer(c *mooring.End, out forward.Outcome) (wire.Digest, 
 	id := t.NewID()
 	c.Answer = &mooring.Message{
 		Tenant: t.turn.Tenant, Session: t.turn.Session, ID: id, Parent: t.turn.Question, Turn: t.turn.ID, Role: "assistant", State: t.turn.State,
-		Protocol: t.req.Protocol, Content: out.Answer.Message, Digest: self[:], Seen: seen[:], CreatedAt: t.turn.EndedAt,
+		Protocol: t.req.Protocol, Content: t.text(out.Answer.Message), Digest: self[:], Seen: seen[:], CreatedAt: t.turn.EndedAt,
 	}
 	t.turn.Answer = id
 	return seen, nil

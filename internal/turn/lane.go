@@ -132,7 +132,7 @@ func (l *lanes) also(key laneKey) *slot {
 // admit waits for the session's turn where the rules want that. What was found before a wait may have changed with it: the
 // session has moved on, or has come to be, and then others may be in its lane already.
 func (t *running) admit(ctx context.Context) error {
-	for !t.holds(t.lane()) {
+	for !t.side() && !t.holds(t.lane()) {
 		rules := t.Rules()
 		s, waited, err := t.lanes.enter(ctx, t.lane(), t.way(rules), rules)
 		if err != nil {
@@ -165,7 +165,7 @@ func (t *running) holds(key laneKey) bool {
 
 func (t *running) lane() laneKey {
 	key := laneKey{tenant: t.req.Caller.Tenant}
-	if t.found.New {
+	if t.found.New && t.former == nil {
 		key.Alias = t.found.Aliases[0]
 	} else {
 		key.session = t.found.Known.ID
@@ -177,7 +177,7 @@ func (t *running) lane() laneKey {
 // called before the commit: as soon as that is there, others find the session by its id.
 func (t *running) occupy() {
 	key := laneKey{tenant: t.req.Caller.Tenant, session: t.found.Known.ID}
-	if !t.holds(key) {
+	if !t.side() && !t.holds(key) {
 		t.slots = append(t.slots, t.lanes.also(key))
 	}
 }
@@ -187,10 +187,12 @@ func (t *running) leave() {
 	if t.pending != nil {
 		_ = t.pending.Wait(context.Background()) // its turn has ended without it
 	}
-	if t.resumed {
-		t.retries.Delete(t.turn.ID)
+	t.table.leave(t)
+	if t.guarded != "" {
+		t.retries.Delete(t.guarded)
 	}
 	for _, s := range t.slots {
 		t.lanes.leave(s)
 	}
+	close(t.done)
 }

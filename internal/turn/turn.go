@@ -30,6 +30,7 @@ type Request struct {
 	Header   http.Header
 	Body     forward.Body
 	Wire     *wire.Request
+	Kind     mooring.Kind // KindSide or KindCompaction where the route says so; empty where the request decides
 }
 
 // About is what a client is told of its turn in response headers.
@@ -75,6 +76,9 @@ type Rules struct {
 	QueueDepth  int
 	QueueWait   time.Duration
 	FailoverOn  FailoverOn
+	Commands    bool // chats may begin anew with /new
+	Content     bool // requests without ids are recognised by their messages
+	NoTexts     bool // no text of a message is kept
 }
 
 // FailoverOn says which failures before the first byte let another upstream be asked.
@@ -90,7 +94,11 @@ type Identifier interface {
 	Locate(ctx context.Context, f *identify.Finding, q identify.Request) (*identify.Place, error)
 	Digester(t mooring.Tenant) *wire.Digester
 	Learn(k identify.Known, aliases []mooring.Alias)
-	Answered(t mooring.Tenant, id mooring.SessionID, turn mooring.TurnID, answer mooring.MessageID, seen wire.Digest)
+	Ended(turn *mooring.Turn, seen wire.Digest)
+	Before(ctx context.Context, f *identify.Finding, q identify.Request) (int, error)
+	Reset(old *identify.Finding, q identify.Request) *identify.Finding
+	Retried(f *identify.Finding, q identify.Request, question mooring.MessageID) (*identify.Place, error)
+	Known(ctx context.Context, t mooring.Tenant, id mooring.SessionID) (identify.Known, error)
 	Forget(t mooring.Tenant, id mooring.SessionID, aliases []mooring.Alias)
 }
 
@@ -102,6 +110,8 @@ type Runner struct {
 	Forward  *forward.Engine
 	Record   *record.Writer
 	Turn     func(ctx context.Context, t mooring.Tenant, id mooring.TurnID) (mooring.Turn, error)
+	Failed   func(ctx context.Context, t mooring.Tenant, body []byte, since time.Time) ([]mooring.Turn, error) // newest first
+	Owners   func(ctx context.Context, t mooring.Tenant, object string) ([]mooring.Object, error)
 	Rules    func() Rules
 	Price    func(model string, u mooring.Usage) *float64
 	Observe  func(t *mooring.Turn) // told of every turn that ended, with the attempts of this request alone
@@ -113,16 +123,25 @@ type Runner struct {
 	Log      *slog.Logger
 
 	lanes   lanes
+	table   table
 	retries sync.Map // ids of turns whose next attempt is under way
 }
 
 // Run is one turn from request to answer. An error means that nothing has been written to the sink; otherwise what happened
 // is in the answer and in the record.
 func (r *Runner) Run(ctx context.Context, req Request, sink Sink) error {
-	t := &running{Runner: r, req: req, sink: sink}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t := &running{Runner: r, req: req, sink: sink, cancel: cancel, done: make(chan struct{})}
 	defer t.leave() //nolint:contextcheck // what it waits for outlives the request
 	if err := t.arrive(ctx); err != nil {
 		return err
+	}
+	switch {
+	case t.view.bare && t.view.reset:
+		return t.acknowledge(ctx)
+	case t.req.Kind == mooring.KindSide && t.found.New && !t.found.Sent:
+		return t.pass(ctx)
 	}
 	if err := t.begin(ctx); err != nil {
 		return err
@@ -133,8 +152,18 @@ func (r *Runner) Run(ctx context.Context, req Request, sink Sink) error {
 // running is one turn on its way.
 type running struct {
 	*Runner
-	req  Request
-	sink Sink
+	req    Request
+	sink   Sink
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed when the turn has ended
+	digest []byte        // keyed digest of the request's body
+	view   view
+	upward forward.Body // the body as the upstream gets it
+	listed chat         // where the table of running turns has it
+
+	former   *identify.Finding // what the chat was on before it was reset; nil where it was not
+	nameless bool              // no id of the request decides
+	guarded  mooring.TurnID    // the turn whose next attempt only this request may be
 
 	candidates []*upstream.Upstream
 	choices    []route.Candidate
@@ -149,10 +178,10 @@ type running struct {
 	pin     *mooring.Pin // that the session had, or has won
 	remote  string       // session id for the upstream's session headers
 	target  target
-	resumed bool // it is the next attempt of a turn that failed
-	earlier int  // how many attempts that turn had
-	moved   bool // that id is not stored yet: the upstream gave it, or the turn moved there
-	bound   bool // the pin is kept, or need not be
+	resumed *mooring.Turn // the turn that failed and whose next attempt it is; nil for none
+	earlier int           // how many attempts that turn had
+	moved   bool          // that id is not stored yet: the upstream gave it, or the turn moved there
+	bound   bool          // the pin is kept, or need not be
 }
 
 // target is where the next attempt goes.
@@ -164,8 +193,19 @@ type target struct {
 
 // arrive finds the candidates, the session and the place in its tree, and waits for its turn.
 func (t *running) arrive(ctx context.Context) error {
+	d := t.Identify.Digester(t.req.Caller.Tenant).Bytes(t.req.Body.Bytes())
+	t.digest = d[:]
 	if err := t.look(ctx); err != nil {
 		return err
+	}
+	replaced, err := t.replace(ctx)
+	if err != nil {
+		return err
+	}
+	if replaced {
+		if err := t.look(ctx); err != nil {
+			return err
+		}
 	}
 	return t.admit(ctx)
 }
@@ -174,10 +214,14 @@ func (t *running) arrive(ctx context.Context) error {
 func (t *running) look(ctx context.Context) error {
 	t.candidates = t.Fleet.Candidates(t.req.Protocol, t.req.Wire.Model)
 	if len(t.candidates) == 0 {
-		return mooring.Errorf(mooring.CodeModelNotFound, "No upstream serves the model %q; ask GET /v1/models for those that are there.", clip(t.req.Wire.Model))
+		return noModel(t.req.Wire.Model)
 	}
-	t.choices = t.asChoices()
+	t.choices = choicesOf(t.candidates, t.Now())
 	return t.identify(ctx)
+}
+
+func noModel(model string) error {
+	return mooring.Errorf(mooring.CodeModelNotFound, "No upstream serves the model %q; ask GET /v1/models for those that are there.", clip(model))
 }
 
 const longestModel = 100
@@ -194,10 +238,9 @@ func clip(s string) string {
 	return s[:n]
 }
 
-func (t *running) asChoices() []route.Candidate {
-	now := t.Now()
-	out := make([]route.Candidate, len(t.candidates))
-	for i, u := range t.candidates {
+func choicesOf(all []*upstream.Upstream, now time.Time) []route.Candidate {
+	out := make([]route.Candidate, len(all))
+	for i, u := range all {
 		c := route.Candidate{Name: u.Name, Weight: u.Weight, InFlight: u.InFlight(), Up: u.Up(now), Full: u.Full()}
 		for _, a := range u.Accounts {
 			c.Accounts = append(c.Accounts, route.Account{Name: a.Name, Weight: a.Weight})
@@ -208,20 +251,54 @@ func (t *running) asChoices() []route.Candidate {
 }
 
 func (t *running) query() identify.Request {
-	return identify.Request{Tenant: t.req.Caller.Tenant, Header: t.req.Header, Wire: t.req.Wire}
+	return t.asking(t.view)
 }
 
+func (t *running) asking(v view) identify.Request {
+	return identify.Request{
+		Tenant: t.req.Caller.Tenant, Header: t.req.Header, Wire: t.req.Wire, Messages: v.messages, Skip: v.skip, Opening: v.opening,
+		Side: t.req.Kind == mooring.KindSide, Content: t.Rules().Content,
+	}
+}
+
+// identify finds the session, and the place in its tree. A command is read first: it says which messages still count.
 func (t *running) identify(ctx context.Context) error {
-	f, err := t.Identify.Resolve(ctx, t.query())
-	if err != nil {
+	t.view, t.former, t.resumed = view{messages: t.req.Wire.Messages}, nil, nil
+	if t.commands() {
+		t.view = viewOf(t.req.Wire.Messages)
+	}
+	before := t.view
+	if before.reset {
+		before = viewOf(t.req.Wire.Messages[:len(t.req.Wire.Messages)-1])
+	}
+	var err error
+	if t.found, err = t.Identify.Resolve(ctx, t.asking(before)); err != nil {
 		return err
 	}
-	p, err := t.Identify.Locate(ctx, f, t.query())
-	if err != nil {
+	if t.nameless = nameless(t.found.Identity); t.guarded == "" {
+		if err = t.resume(ctx); err != nil {
+			return err
+		}
+	}
+	switch {
+	case t.view.reset && (t.resumed == nil || t.view.bare):
+		t.anew()
+	case !t.view.reset && t.commands():
+		if t.view.skip, err = t.Identify.Before(ctx, t.found, t.query()); err != nil {
+			return err
+		}
+	}
+	t.upward = bodyOf(&t.req, t.view)
+	return t.locate(ctx)
+}
+
+func (t *running) locate(ctx context.Context) (err error) {
+	if t.resumed != nil {
+		t.place, err = t.Identify.Retried(t.found, t.query(), t.resumed.Question)
 		return err
 	}
-	t.found, t.place = f, p
-	return nil
+	t.place, err = t.Identify.Locate(ctx, t.found, t.query())
+	return err
 }
 
 // about tells the client what is known of its turn by now.

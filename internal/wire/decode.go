@@ -84,6 +84,20 @@ func needsMessage(r *Request) error {
 	return nil
 }
 
+// ModelOf reads which model a request names that makes no turn; empty where it names none.
+func ModelOf(body []byte, lim Limits) (string, error) {
+	if !utf8.Valid(body) {
+		return "", mooring.Errorf(mooring.CodeInvalidJSON, "The body is not UTF-8.")
+	}
+	r := reader{
+		dec: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true)), body: body, limit: lim.JSONDepth, req: &Request{},
+	}
+	if err := r.document(); err != nil {
+		return "", invalidJSON(err)
+	}
+	return r.req.Model, nil
+}
+
 // reader is one pass over a body. A fault is kept until the pass has shown that the body is JSON at all.
 type reader struct {
 	dec     *jsontext.Decoder
@@ -151,7 +165,7 @@ func (r *reader) value() ([]byte, error) {
 }
 
 func (r *reader) member(name []byte) error {
-	if string(name) == r.dialect.talk {
+	if r.dialect.read != nil && string(name) == r.dialect.talk {
 		return r.dialect.read(r)
 	}
 	key := string(name)

@@ -47,7 +47,7 @@ func fuzzDecode(f *testing.F, p mooring.Protocol) {
 		if _, err := d.Messages(p, r.Messages); err != nil {
 			t.Fatalf("digest of a message that was taken: %v", err)
 		}
-		r.UserText()
+		wire.UserText(r.Messages)
 	})
 }
 

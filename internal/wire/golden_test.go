@@ -82,7 +82,7 @@ func TestGoldenRequests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := facts{Model: r.Model, Stream: r.Stream, Fields: r.Fields, MaxTokens: r.MaxTokens, Tools: r.Tools, UserText: r.UserText()}
+			got := facts{Model: r.Model, Stream: r.Stream, Fields: r.Fields, MaxTokens: r.MaxTokens, Tools: r.Tools, UserText: wire.UserText(r.Messages)}
 			for _, m := range r.Messages {
 				got.Roles = append(got.Roles, m.Role)
 				if !standsAt(c.request, m) {

@@ -72,8 +72,8 @@ func joinLine(dst, text []byte) []byte {
 }
 
 // UserText gives the beginning of the final user message's text, less injected blocks, for a title.
-func (r *Request) UserText() string {
-	for _, m := range slices.Backward(r.Messages) {
+func UserText(messages []Message) string {
+	for _, m := range slices.Backward(messages) {
 		if m.Role == "user" {
 			return firstRunes(userText(m.Raw), titleRunes)
 		}

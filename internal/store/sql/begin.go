@@ -28,6 +28,9 @@ func (w *writer) begin(ctx context.Context, c *mooring.Begin) error {
 	if err := w.addMessages(ctx, c.Session, c.Messages); err != nil {
 		return err
 	}
+	if err := w.acknowledge(ctx, c); err != nil {
+		return err
+	}
 	if err := w.claim(ctx, c); err != nil {
 		return err
 	}
@@ -39,7 +42,11 @@ func (w *writer) open(ctx context.Context, c *mooring.Begin) error {
 	if !c.New {
 		return w.continueSession(ctx, c)
 	}
-	if len(c.Aliases) > 0 {
+	if c.Reset != nil {
+		if err := w.reset(ctx, c); err != nil {
+			return err
+		}
+	} else if len(c.Aliases) > 0 {
 		holder, err := w.addAlias(ctx, c.Session, c.Aliases[0])
 		if err != nil {
 			return err
@@ -72,8 +79,9 @@ func (w *writer) addAlias(ctx context.Context, s mooring.Session, a mooring.Alia
 }
 
 const insertSession = `INSERT INTO session (tenant, id, client_key, friendly_id, title, client, project, parent, root, relation,
-	state, upstream, models, turns, side_only, cost_usd, unpriced, tip, tip_turn, created_at, updated_at, pinned, archived)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 0, 0, $16, $17, $18, $19, $20, $21)
+	state, upstream, models, turns, side_only, cost_usd, unpriced, tip, tip_turn, created_at, updated_at, pinned, archived, reset_of,
+	cut, ack)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 0, 0, $16, $17, $18, $19, $20, $21, $22, $23, $24)
 	ON CONFLICT DO NOTHING`
 
 const rootOf = `SELECT root FROM session WHERE tenant = $1 AND id = $2`
@@ -98,7 +106,7 @@ func (w *writer) insertSession(ctx context.Context, c *mooring.Begin) (bool, err
 	step := stepOf(c)
 	added, err := w.exec(ctx, insertSession, raw(s.Tenant), s.ID, bytes(s.Key), text(s.FriendlyID), text(s.Title),
 		text(s.Client), text(s.Project), parent, root, s.Relation, step.state, text(s.Upstream), models, step.turns, step.side,
-		step.tip, step.turn, micros(s.CreatedAt), step.at, s.Pinned, s.Archived)
+		step.tip, step.turn, micros(s.CreatedAt), step.at, s.Pinned, s.Archived, s.ResetOf, s.Cut, c.Ack)
 	return added > 0, err
 }
 

@@ -21,7 +21,7 @@ const deleteSession = `DELETE FROM session WHERE tenant = $1 AND id = $2`
 
 func (w *writer) remove(ctx context.Context, c *mooring.Delete) error {
 	c.Err = nil
-	n, err := w.exec(ctx, deleteSession, raw(c.Tenant), c.Session)
+	n, err := w.dropSession(ctx, raw(c.Tenant), c.Session)
 	if err != nil {
 		return err
 	}
@@ -35,6 +35,14 @@ func (w *writer) remove(ctx context.Context, c *mooring.Delete) error {
 		}
 	}
 	return w.removeRows(ctx, raw(c.Tenant), c.Session)
+}
+
+// dropSession takes away a session's row, and what only that row can find.
+func (w *writer) dropSession(ctx context.Context, tenant []byte, session mooring.SessionID) (int, error) {
+	if _, err := w.exec(ctx, unacknowledge, tenant, session); err != nil {
+		return 0, err
+	}
+	return w.exec(ctx, deleteSession, tenant, session)
 }
 
 const releaseBlobs = `UPDATE blob SET refs = blob.refs - gone.n FROM (
@@ -60,6 +68,7 @@ func (w *writer) removeRows(ctx context.Context, tenant []byte, session mooring.
 		`DELETE FROM alias WHERE tenant = $1 AND session = $2`,
 		`DELETE FROM pin WHERE tenant = $1 AND session = $2`,
 		forgetRemotes,
+		forgetObjects,
 	} {
 		if _, err := w.exec(ctx, query, tenant, session); err != nil {
 			return err
@@ -119,7 +128,7 @@ func (w *writer) pruneTrees(ctx context.Context, tenant []byte, roots [][2]strin
 			return err
 		}
 		for _, member := range append(tree, root) {
-			n, err := w.exec(ctx, deleteSession, tenant, member[0])
+			n, err := w.dropSession(ctx, tenant, mooring.SessionID(member[0]))
 			if err != nil {
 				return err
 			}

@@ -71,6 +71,9 @@ func (w *writer) answer(ctx context.Context, c *mooring.End) error {
 			return err
 		}
 	}
+	if err := w.keepObjects(ctx, c.Objects); err != nil {
+		return err
+	}
 	var err error
 	c.Taken, err = w.pinTo(ctx, c.Bind, c.Remote)
 	return err

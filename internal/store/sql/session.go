@@ -9,7 +9,7 @@ import (
 
 const sessionColumns = `tenant, id, client_key, friendly_id, title, client, project, parent, root, relation, state, upstream,
 	models, turns, side_only, input, output, cache_read, cache_write_5m, cache_write_1h, cost_usd, unpriced, tip, tip_turn,
-	created_at, updated_at, pinned, archived`
+	created_at, updated_at, pinned, archived, reset_of, cut`
 
 func scanSession(row scanner) (mooring.Session, error) {
 	var s mooring.Session
@@ -19,7 +19,7 @@ func scanSession(row scanner) (mooring.Session, error) {
 	err := row.Scan((*rawText)(&s.Tenant), &s.ID, (*rawText)(&s.Key), &s.FriendlyID, &s.Title, &s.Client, &s.Project, &s.Parent,
 		&s.Root, &s.Relation, &s.State, &s.Upstream, &models, &s.Turns, &s.SideOnly, count{&s.Usage.Input}, count{&s.Usage.Output},
 		count{&s.Usage.CacheRead}, count{&s.Usage.CacheWrite5m}, count{&s.Usage.CacheWrite1h}, &cost, &unpriced, &s.Tip,
-		&s.TipTurn, moment{&s.CreatedAt}, moment{&s.UpdatedAt}, &s.Pinned, &s.Archived)
+		&s.TipTurn, moment{&s.CreatedAt}, moment{&s.UpdatedAt}, &s.Pinned, &s.Archived, &s.ResetOf, &s.Cut)
 	if err != nil {
 		return s, err
 	}

@@ -73,6 +73,17 @@ func (s *Store) Turn(ctx context.Context, tenant mooring.Tenant, id mooring.Turn
 	return list[0], nil
 }
 
+// The condition on the state is the one of the index.
+const failedTurns = `SELECT ` + turnColumns + ` FROM turn WHERE tenant = $1 AND body_digest = $2
+	AND state IN ('failed', 'cancelled', 'interrupted') AND ended_at >= $3 ORDER BY id DESC LIMIT 8`
+
+// FailedTurns gives the turns of an equal request body that ended without a whole answer since then, the newest first; at
+// most eight.
+func (s *Store) FailedTurns(ctx context.Context, tenant mooring.Tenant, body []byte, since time.Time) ([]mooring.Turn, error) {
+	list, err := s.readTurns(ctx, failedTurns, raw(tenant), body, micros(since))
+	return list, s.dialect.failed(err, "look failed turns up")
+}
+
 const keyUse = `SELECT count(*), COALESCE(sum(cost_usd), 0) FROM turn
 	WHERE tenant = $1 AND api_key = $2 AND api_key <> '' AND started_at >= $3 AND started_at < $4`
 

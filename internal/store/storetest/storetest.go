@@ -22,6 +22,8 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	Turn(ctx context.Context, tenant mooring.Tenant, id mooring.TurnID) (mooring.Turn, error)
 	Pins(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID) ([]mooring.Pin, error)
 	Remote(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, server string) (string, error)
+	Owners(ctx context.Context, tenant mooring.Tenant, id string) ([]mooring.Object, error)
+	FailedTurns(ctx context.Context, tenant mooring.Tenant, body []byte, since time.Time) ([]mooring.Turn, error)
 	Chain(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, kind mooring.ChainKind, digests [][]byte) ([]mooring.ChainEntry, error)
 	Children(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error)
 	KeyUse(ctx context.Context, tenant mooring.Tenant, key mooring.KeyName, from, to time.Time) (mooring.KeyUse, error)
@@ -44,6 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"whole turns", wholeTests()},
 		{"pins", pinTests()},
 		{"remote ids", remoteTests()},
+		{"chats", chatTests()},
 		{"removal", removalTests()},
 		{"reads", readTests()},
 		{"values", valueTests()},

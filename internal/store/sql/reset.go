@@ -1,0 +1,50 @@
+package sqlstore
+
+import (
+	"context"
+
+	"mooring"
+)
+
+const takeAlias = `INSERT INTO alias (tenant, class, value, session) VALUES ($1, $2, $3, $4)
+	ON CONFLICT (tenant, class, value) DO UPDATE SET session = excluded.session`
+
+const renameSession = `UPDATE session SET client_key = $4 WHERE tenant = $1 AND id = $2 AND client_key = $3`
+
+// reset gives the aliases of a chat to a new session, and the session that had them a key of its own, so that each key means
+// one session.
+func (w *writer) reset(ctx context.Context, c *mooring.Begin) error {
+	tenant := raw(c.Session.Tenant)
+	var former mooring.SessionID
+	for i, a := range c.Aliases {
+		if i == 0 {
+			if _, err := w.first(ctx, []any{&former}, aliasHolder, tenant, text(a.Class), bytes(a.Value)); err != nil {
+				return err
+			}
+		}
+		if _, err := w.exec(ctx, takeAlias, tenant, text(a.Class), bytes(a.Value), c.Session.ID); err != nil {
+			return err
+		}
+	}
+	if former == "" || former == c.Session.ID {
+		return nil
+	}
+	renamed, err := w.exec(ctx, renameSession, tenant, former, bytes(c.Session.Key), bytes(c.Reset.Key))
+	if err != nil || renamed == 0 {
+		return err
+	}
+	_, err = w.addAlias(ctx, mooring.Session{Tenant: c.Session.Tenant, ID: former}, c.Reset.Alias)
+	return err
+}
+
+// acknowledge lets a session be found by the answer that opened it.
+func (w *writer) acknowledge(ctx context.Context, c *mooring.Begin) error {
+	if !c.New || c.Ack == nil {
+		return nil
+	}
+	_, err := w.exec(ctx, insertChain, raw(c.Session.Tenant), c.Ack, int64(mooring.BySelf), mooring.MessageID(""), c.Session.ID)
+	return err
+}
+
+const unacknowledge = `DELETE FROM chain WHERE tenant = $1 AND kind = 1 AND message = '' AND session = $2
+	AND digest = (SELECT ack FROM session WHERE tenant = $1 AND id = $2)`

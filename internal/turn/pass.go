@@ -1,0 +1,155 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"mooring"
+	"mooring/internal/forward"
+	"mooring/internal/upstream"
+)
+
+// Pass is a request that makes no turn: it goes to an upstream and its answer back, and nothing is written down.
+type Pass struct {
+	Caller   mooring.Caller
+	Protocol mooring.Protocol // whose credential and errors it has: Chat or Messages
+	Method   string
+	Path     string // escaped
+	Query    string
+	Header   http.Header
+	Body     forward.Body // nil for none
+	Model    string       // empty where it names none
+	Object   string       // id of what an upstream keeps, where the path is about one
+	Walled   bool         // tenants share what an upstream keeps: it is served only where the configuration opens it
+}
+
+// Pass takes a request to an upstream and its answer back. An error means that nothing has been written to the sink.
+func (r *Runner) Pass(ctx context.Context, req Pass, sink Sink) error {
+	to, err := r.passTo(ctx, &req)
+	if err != nil {
+		return err
+	}
+	var lost error
+	for _, u := range to {
+		sink.About(About{Upstream: u.Name})
+		res, err := r.Forward.Open(ctx, req.call(u))
+		if err == nil {
+			defer res.Close()
+			return passAnswer(res, sink)
+		}
+		lost = err
+		if errors.Is(err, context.Canceled) || errors.Is(err, forward.ErrUnusable) || !r.Rules().FailoverOn.Unreachable || !sameWay(u, &req) {
+			break
+		}
+	}
+	return lost
+}
+
+// sameWay says that another upstream may be asked: the request names no thing that only this one keeps, and brings no credential
+// of the client's own.
+func sameWay(u *upstream.Upstream, req *Pass) bool {
+	return u.Failover == "next" && req.Model != "" && req.Object == "" && req.Caller.Own.Empty()
+}
+
+func (p *Pass) call(u *upstream.Upstream) forward.Call {
+	c := forward.Call{
+		Upstream: u, Account: u.Account(""), Protocol: p.Protocol, Method: p.Method, Path: p.Path, Query: p.Query, Header: p.Header, Own: p.Caller.Own,
+	}
+	if p.Body != nil {
+		c.Body = p.Body
+	}
+	return c
+}
+
+func passAnswer(res *forward.Response, sink Sink) error {
+	whole, body, err := res.Short()
+	if err != nil {
+		return err
+	}
+	if whole {
+		if sink.Head(Head{Status: res.Status, Header: res.Header, Length: len(body)}) == nil {
+			_ = sink.Write(body, nil)
+		}
+		return nil
+	}
+	if sink.Head(Head{Status: res.Status, Header: res.Header, Length: -1}) != nil {
+		return nil
+	}
+	if err := res.Pass(sink); err != nil {
+		return err
+	}
+	sink.Trailer(res.Trailer())
+	return nil
+}
+
+// passTo gives the upstreams to be asked, the first one first. One tenant's requests go to one upstream as long as that is well:
+// what it made there is there.
+func (r *Runner) passTo(ctx context.Context, req *Pass) ([]*upstream.Upstream, error) {
+	all := r.Fleet.Candidates(req.Protocol, req.Model)
+	if req.Model == "" {
+		all = slices.DeleteFunc(slices.Clone(r.Fleet.All()), func(u *upstream.Upstream) bool { return !u.Understands(req.Protocol) })
+	}
+	owner, err := r.owner(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if owner != "" {
+		all = slices.DeleteFunc(slices.Clone(all), func(u *upstream.Upstream) bool { return u.Name != owner })
+	}
+	if req.Walled {
+		all = slices.DeleteFunc(slices.Clone(all), func(u *upstream.Upstream) bool { return !opens(u, req.Path) })
+	}
+	switch {
+	case len(all) > 0:
+	case req.Model != "" && !req.Walled:
+		return nil, noModel(req.Model)
+	default:
+		return nil, mooring.Errorf(mooring.CodeNotFound, "There is nothing at this path; an operator can open it with passthrough in the configuration of an upstream.")
+	}
+	order := r.Route.Order(string(req.Caller.Tenant), choicesOf(all, r.Now()))
+	out := make([]*upstream.Upstream, len(order))
+	for i, c := range order {
+		out[i] = all[slices.IndexFunc(all, func(u *upstream.Upstream) bool { return u.Name == c.Name })]
+	}
+	return out, nil
+}
+
+// owner gives the upstream that keeps what the path is about; empty where nobody here knows it. What another tenant owns does
+// not exist.
+func (r *Runner) owner(ctx context.Context, req *Pass) (mooring.UpstreamName, error) {
+	if req.Object == "" {
+		return "", nil
+	}
+	owners, err := r.Owners(ctx, req.Caller.Tenant, req.Object)
+	switch {
+	case err != nil:
+		return "", err
+	case len(owners) == 0:
+		return "", nil
+	case owners[0].Tenant != req.Caller.Tenant:
+		return "", mooring.Errorf(mooring.CodeNotFound, "Response with id '%s' not found.", req.Object)
+	case r.Fleet.Get(owners[0].Upstream) == nil:
+		return "", nil
+	}
+	return owners[0].Upstream, nil
+}
+
+// opens says whether an upstream lets a path about kept things through: where it is asked with the client's own credential, the
+// provider tells tenants apart; else where the configuration says so.
+func opens(u *upstream.Upstream, path string) bool {
+	return u.KeyMode != upstream.KeyOwn || slices.ContainsFunc(u.Passthrough, func(prefix string) bool {
+		rest, ok := strings.CutPrefix(path, strings.TrimSuffix(prefix, "/"))
+		return ok && (rest == "" || rest[0] == '/')
+	})
+}
+
+// pass lets a side request through that belongs to no session.
+func (t *running) pass(ctx context.Context) error {
+	return t.Pass(ctx, Pass{
+		Caller: t.req.Caller, Protocol: t.req.Protocol, Method: t.req.Method, Path: t.req.Path, Query: t.req.Query, Header: t.req.Header, Body: t.req.Body,
+		Model: t.req.Wire.Model,
+	}, t.sink)
+}

@@ -1,0 +1,68 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"mooring"
+	"mooring/internal/identify"
+	"mooring/internal/wire"
+)
+
+// begunAnew is what a chat is told that was reset. It holds the chat's id, so that a client without headers is recognised by it.
+const begunAnew = "This is a new chat. Its id is %s."
+
+// anew gives the chat a fresh session in the place of the one that was found, and ends what runs in that.
+func (t *running) anew() {
+	if !t.found.New {
+		t.table.fence(chat{t.req.Caller.Tenant, t.found.Known.ID}, errReset())
+	}
+	t.former = t.found
+	t.found = t.Identify.Reset(t.found, t.query())
+}
+
+// acknowledge answers a command that brings nothing to say: the chat is on a fresh session before its client reads so. It is no
+// turn, and no upstream is asked.
+func (t *running) acknowledge(ctx context.Context) error {
+	reply := wire.ChatReply{
+		ID: "chatcmpl-" + string(t.found.Known.ID), Model: t.req.Wire.Model, Text: fmt.Sprintf(begunAnew, t.found.ClientID), Created: t.Now().Unix(),
+	}
+	self, err := t.Identify.Digester(t.req.Caller.Tenant).Message(t.req.Protocol, reply.Message())
+	if err != nil {
+		return err
+	}
+	s := t.found.Known.Session
+	s.CreatedAt, s.UpdatedAt, s.Title, s.Models = t.Now(), t.Now(), "", nil
+	c := &mooring.Begin{Session: s, New: true, Aliases: t.found.Aliases, Reset: t.found.Reset, Ack: self[:]}
+	if err := t.Record.Commit(context.WithoutCancel(ctx), c); err != nil {
+		return err
+	}
+	t.Identify.Learn(identify.Known{Session: s}, t.found.Names)
+	t.forgetFormer()
+	t.sink.About(About{ClientID: t.found.ClientID, Session: s.ID, Kind: t.found.Kind, Parent: s.Parent, Identity: t.found.Identity})
+	return t.say(reply)
+}
+
+// forgetFormer drops what is remembered of the session that the chat has left: it has another key now.
+func (t *running) forgetFormer() {
+	if t.former != nil && !t.former.New {
+		t.Identify.Forget(t.req.Caller.Tenant, t.former.Known.ID, nil)
+	}
+}
+
+// say writes an answer of the product's own, in the shape asked for.
+func (t *running) say(reply wire.ChatReply) error {
+	head := Head{Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}}
+	body := reply.Whole()
+	head.Length = len(body)
+	if t.req.Wire.Stream {
+		head.Header.Set("Content-Type", "text/event-stream")
+		head.Length = -1
+		body = append(reply.Stream(), wire.NewMeter(t.req.Protocol, wire.MeterLimits{}).Terminator()...)
+	}
+	if t.sink.Head(head) == nil {
+		_ = t.sink.Write(body, nil) // the chat is reset, whether or not its client is still there
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"mooring"
+)
+
+// table holds the turns that run in this process, so that others can find and end them.
+type table struct {
+	mu     sync.Mutex // guards the maps
+	ofChat map[chat]map[*running]bool
+	ofBody map[body]map[*running]bool
+}
+
+type chat struct {
+	tenant  mooring.Tenant
+	session mooring.SessionID
+}
+
+type body struct {
+	tenant mooring.Tenant
+	digest string
+}
+
+// enter adds a turn whose session is known. It may move to another session later, by entering again.
+func (b *table) enter(t *running) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ofChat == nil {
+		b.ofChat, b.ofBody = map[chat]map[*running]bool{}, map[body]map[*running]bool{}
+	}
+	now := chat{t.req.Caller.Tenant, t.found.Known.ID}
+	if t.listed != now {
+		remove(b.ofChat, t.listed, t)
+		add(b.ofChat, now, t)
+		t.listed = now
+	}
+	add(b.ofBody, t.body(), t)
+}
+
+func (b *table) leave(t *running) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	remove(b.ofChat, t.listed, t)
+	remove(b.ofBody, t.body(), t)
+}
+
+func add[K comparable](m map[K]map[*running]bool, key K, t *running) {
+	if m[key] == nil {
+		m[key] = map[*running]bool{}
+	}
+	m[key][t] = true
+}
+
+func remove[K comparable](m map[K]map[*running]bool, key K, t *running) {
+	delete(m[key], t)
+	if len(m[key]) == 0 {
+		delete(m, key)
+	}
+}
+
+// fence ends all turns of a session: nothing more of their answers is written or sent.
+func (b *table) fence(key chat, why error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for t := range b.ofChat[key] {
+		t.cancel(why)
+	}
+}
+
+// earlier gives a turn of an equal request for which same says that this one is sent in its place; nil where there is none.
+func (b *table) earlier(t *running, same func(other *running) bool) *running {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for other := range b.ofBody[t.body()] {
+		if other != t && same(other) {
+			return other
+		}
+	}
+	return nil
+}
+
+func (t *running) body() body { return body{t.req.Caller.Tenant, string(t.digest)} }
+
+// The errors that a turn is told when another request ends it.
+func errReset() error {
+	return mooring.Errorf(mooring.CodeTurnCancelled, "The chat was begun anew while this turn ran.")
+}
+
+func errAgain() error {
+	return mooring.Errorf(mooring.CodeTurnCancelled, "The same request was sent again while this turn ran, and goes on in its place.")
+}
+
+// fenced says that another request has ended this turn.
+func fenced(ctx context.Context) *mooring.Error {
+	if ctx.Err() == nil {
+		return nil
+	}
+	var own *mooring.Error
+	if errors.As(context.Cause(ctx), &own) && own.Code == mooring.CodeTurnCancelled {
+		return own
+	}
+	return nil
+}
+
+// giveWay is how long a request that is sent again waits for the end of the one in whose place it goes on.
+const giveWay = 10 * time.Second
+
+// replace ends the running turn of the same request, where this one says that it is sent again: by a count of retries, or by the
+// key that both have. It then goes on as that turn's next attempt.
+func (t *running) replace(ctx context.Context) (replaced bool, err error) {
+	key, again := idempotencyKey(t.req.Header), retryCount(t.req.Header) > 0
+	if key == "" && !again {
+		return false, nil
+	}
+	other := t.table.earlier(t, func(o *running) bool {
+		same := o.found.Known.ID == t.found.Known.ID || o.nameless && t.nameless
+		return same && (again || key == idempotencyKey(o.req.Header))
+	})
+	if other == nil {
+		return false, nil
+	}
+	other.cancel(errAgain())
+	late := time.NewTimer(giveWay)
+	defer late.Stop()
+	select {
+	case <-other.done:
+		return true, nil
+	case <-late.C:
+		return false, busy("The request that this one is sent again for does not end")
+	case <-ctx.Done():
+		return false, context.Canceled
+	}
+}
+
+func idempotencyKey(h http.Header) string { return h.Get("Idempotency-Key") }
+
+// retryCount is how often an SDK says that it has sent this request before (OpenAI's and Anthropic's SDKs, measured).
+func retryCount(h http.Header) int {
+	n, err := strconv.Atoi(h.Get("X-Stainless-Retry-Count"))
+	if err != nil {
+		return 0
+	}
+	return n
+}

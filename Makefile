@@ -6,7 +6,7 @@ GOLANGCI_VERSION := v2.15.0
 RACE := turn record route forward identify serve relay app
 FUZZTIME ?= 30s
 
-.PHONY: run build test lint race fuzz bench clients clean
+.PHONY: run build test lint race fuzz bench sdks clients test-clients clean
 
 run: build ## start the server
 	bin/mooring serve
@@ -16,7 +16,7 @@ build: ## bin/mooring, one static file; Go's own cache makes a second build chea
 
 test: ## what a fresh machine needs, then the whole suite
 	scripts/setup-test.sh
-	$(MAKE) build clients
+	$(MAKE) build sdks
 	go vet ./...
 	scripts/with-postgres.sh scripts/go-test.sh
 
@@ -35,11 +35,22 @@ fuzz: ## every fuzz target for FUZZTIME
 bench: ## against a direct call and the least that a Go gateway can cost
 	go run ./test/bench -rounds 5
 
-clients: test/sdk/js/node_modules/.installed ## the official JavaScript SDKs, pinned, for test/sdk
+sdks: test/sdk/js/node_modules/.installed ## the official JavaScript SDKs, pinned, for test/sdk
 
 test/sdk/js/node_modules/.installed: test/sdk/js/package.json test/sdk/js/package-lock.json
 	cd test/sdk/js && npm ci --no-audit --no-fund --ignore-scripts
 	touch $@
+
+clients: .cache/clients/.installed ## released command-line clients, pinned, for test/clients: 1.4 GB, Linux on x64
+
+.cache/clients/.installed: test/clients/package.json test/clients/package-lock.json
+	mkdir -p $(@D)
+	cp $^ $(@D)
+	cd $(@D) && npm ci --no-audit --no-fund --ignore-scripts --omit=optional --loglevel=error
+	touch $@
+
+test-clients: clients ## the tests with those clients; `make test` passes them over where they are missing
+	MOORING_TEST_CLIENTS=required go test -count=1 -timeout 30m ./test/clients/...
 
 clean:
 	rm -rf bin .cache test/sdk/js/node_modules

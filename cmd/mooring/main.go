@@ -55,6 +55,7 @@ type commands struct {
 	Check   checkCommand   `cmd:"" help:"Say what is fine and what is not: configuration, store, upstreams."`
 	Conf    configCommands `cmd:"" help:"Show the configuration or its schema."                             name:"config"`
 	Keys    keysCommands   `cmd:"" help:"Make, list and revoke client keys in the configuration file."`
+	Launch  runCommand     `cmd:"" help:"Start a client program with its base URL pointed at the running server: mooring run -- claude."  name:"run"`
 	Version versionCommand `cmd:"" help:"Say which version this is."`
 
 	Sessions   sessionsCommands  `cmd:"" help:"List, show, search, export and delete the sessions of a running server."`
@@ -98,6 +99,9 @@ func (p program) run(args []string) int {
 	case cameToNothing(err):
 		p.note(err.Error())
 		return exitNotFine
+	}
+	if code, ok := errors.AsType[exitError](err); ok {
+		return int(code)
 	}
 	return p.refuse(err)
 }

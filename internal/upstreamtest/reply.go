@@ -59,6 +59,7 @@ const (
 type ToolCall struct {
 	ID        string
 	Name      string
+	Namespace string // of the name; responses only
 	Arguments string // JSON
 }
 

@@ -40,7 +40,11 @@ func (r responses) message(status string, content ...object) object {
 
 func (r responses) call(status, arguments string) object {
 	t := r.reply.Tool
-	return object{"id": r.id("fc"), "type": "function_call", "status": status, "call_id": t.ID, "name": t.Name, "arguments": arguments}
+	o := object{"id": r.id("fc"), "type": "function_call", "status": status, "call_id": t.ID, "name": t.Name, "arguments": arguments}
+	if t.Namespace != "" {
+		o["namespace"] = t.Namespace
+	}
+	return o
 }
 
 func part(text string) object {

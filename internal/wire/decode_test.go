@@ -199,3 +199,25 @@ func TestUserText(t *testing.T) {
 		})
 	}
 }
+
+func TestModelOf(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		body, want string
+		code       mooring.Code
+	}{
+		"the model":                    {`{"input":["a"],"model":"lamp","messages":7}`, "lamp", ""},
+		"none":                         {`{"input":["a"]}`, "", ""},
+		"a member whose name is empty": {`{"":[],"model":"lamp"}`, "lamp", ""},
+		"a name given twice":           {`{"model":"a","model":"b"}`, "", mooring.CodeInvalidJSON},
+		"a body that is no JSON":       {`{"model":"a",}`, "", mooring.CodeInvalidJSON},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := wire.ModelOf([]byte(tt.body), limits)
+			if got != tt.want || (err == nil) != (tt.code == "") || err != nil && mooring.CodeOf(err) != tt.code {
+				t.Errorf("ModelOf = %q, %v; want %q, %q", got, err, tt.want, tt.code)
+			}
+		})
+	}
+}

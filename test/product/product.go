@@ -55,8 +55,12 @@ func Run(m *testing.M, built *Binary) int {
 
 // Server is a running mooring.
 type Server struct {
-	URL string
-	log *bytes.Buffer
+	URL    string
+	binary Binary
+	dir    string
+	args   []string
+	cmd    *exec.Cmd
+	log    *bytes.Buffer
 }
 
 const patience = 20 * time.Second
@@ -74,10 +78,22 @@ func (b Binary) Serve(tb testing.TB, config string) *Server {
 		}
 		args = append(args, "--config", file)
 	}
+	return b.start(tb, dir, args)
+}
+
+// Restart stops the server and starts another one on the same configuration and store, at an address of its own.
+func (s *Server) Restart(tb testing.TB) *Server {
+	tb.Helper()
+	stop(tb, s)
+	return s.binary.start(tb, s.dir, s.args)
+}
+
+func (b Binary) start(tb testing.TB, dir string, args []string) *Server {
+	tb.Helper()
 	cmd := exec.Command(string(b), args...) //nolint:gosec,noctx // the binary under test; it is stopped below, gently
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir} //nolint:forbidigo // nothing else reaches the server
-	s := &Server{log: &bytes.Buffer{}}
+	s := &Server{binary: b, dir: dir, args: args, cmd: cmd, log: &bytes.Buffer{}}
 	cmd.Stderr = s.log
 	stdout, err := cmd.StdoutPipe()
 	if err == nil {
@@ -89,7 +105,7 @@ func (b Binary) Serve(tb testing.TB, config string) *Server {
 	kill := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	kill.Stop()
-	tb.Cleanup(func() { stop(tb, cmd, s.log) })
+	tb.Cleanup(func() { stop(tb, s) })
 	url, found := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
 	if !found {
 		tb.Fatalf("mooring said %q (%v), want where it listens", line, err)
@@ -98,16 +114,20 @@ func (b Binary) Serve(tb testing.TB, config string) *Server {
 	return s
 }
 
-func stop(tb testing.TB, cmd *exec.Cmd, log *bytes.Buffer) {
+// stop ends a server that runs, and says what it logged where the test has failed.
+func stop(tb testing.TB, s *Server) {
 	tb.Helper()
-	_ = cmd.Process.Signal(syscall.SIGTERM)
-	kill := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	if s.cmd.ProcessState != nil {
+		return
+	}
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	kill := time.AfterFunc(patience, func() { _ = s.cmd.Process.Kill() })
 	defer kill.Stop()
-	if err := cmd.Wait(); err != nil {
+	if err := s.cmd.Wait(); err != nil {
 		tb.Errorf("mooring ended with %v, want 0 after SIGTERM", err)
 	}
 	if tb.Failed() {
-		tb.Logf("log of mooring:\n%s", log)
+		tb.Logf("log of mooring:\n%s", s.log)
 	}
 }
 

@@ -97,8 +97,11 @@ const tenants = `WITH RECURSIVE hop(tenant) AS (
 	WHERE hop.tenant IS NOT NULL
 	) SELECT tenant, '' FROM hop WHERE tenant IS NOT NULL`
 
+// A turn moves the time of the last activity at its end: one that runs keeps its session.
 const idleRoots = `SELECT id, '' FROM session AS s WHERE tenant = $1 AND side_only = $2 AND updated_at < $3 AND parent = ''
-	AND NOT EXISTS (SELECT 1 FROM session AS d WHERE d.tenant = s.tenant AND d.root = s.id AND d.root <> d.id AND d.updated_at >= $3)
+	AND NOT EXISTS (SELECT 1 FROM turn AS t WHERE t.tenant = s.tenant AND t.session = s.id AND t.state = 'running')
+	AND NOT EXISTS (SELECT 1 FROM session AS d WHERE d.tenant = s.tenant AND d.root = s.id AND d.root <> d.id AND (d.updated_at >= $3
+		OR EXISTS (SELECT 1 FROM turn AS t WHERE t.tenant = d.tenant AND t.session = d.id AND t.state = 'running')))
 	ORDER BY updated_at LIMIT $4`
 
 const descendants = `SELECT id, '' FROM session WHERE tenant = $1 AND root = $2 AND root <> id`
@@ -135,12 +138,13 @@ func (w *writer) pruneTrees(ctx context.Context, tenant []byte, roots [][2]strin
 			return err
 		}
 		for _, member := range append(tree, root) {
-			n, err := w.dropSession(ctx, tenant, mooring.SessionID(member[0]))
+			id := mooring.SessionID(member[0])
+			n, err := w.dropSession(ctx, tenant, id)
 			if err != nil {
 				return err
 			}
-			c.Removed += n
-			if err := w.removeRows(ctx, tenant, mooring.SessionID(member[0])); err != nil {
+			c.Removed, c.Gone = c.Removed+n, append(c.Gone, mooring.Session{Tenant: mooring.Tenant(tenant), ID: id})
+			if err := w.removeRows(ctx, tenant, id); err != nil {
 				return err
 			}
 		}

@@ -7,15 +7,14 @@ import (
 )
 
 // Every child becomes the root of what stands below it. UNION ends a walk in a circle, which no version should have written; for
-// CROSS JOIN see treeUse.
-const reroot = `UPDATE session SET root = tree.top FROM (
-	WITH RECURSIVE below(id, top) AS (
+// CROSS JOIN see treeUse. The list of ids keeps SQLite from reading all of the tenant's sessions.
+const reroot = `WITH RECURSIVE below(id, top) AS (
 		SELECT id, id FROM session WHERE tenant = $1 AND parent = $2 AND parent <> ''
 		UNION
 		SELECT s.id, below.top FROM below CROSS JOIN session AS s
 		WHERE s.tenant = $1 AND s.parent = below.id AND s.parent <> ''
-	) SELECT id, top FROM below) AS tree
-	WHERE session.tenant = $1 AND session.id = tree.id`
+	) UPDATE session SET root = tree.top FROM below AS tree
+	WHERE session.tenant = $1 AND session.id = tree.id AND session.id IN (SELECT id FROM below)`
 
 const detach = `UPDATE session SET parent = '' WHERE tenant = $1 AND parent = $2 AND parent <> ''`
 
@@ -54,7 +53,11 @@ const releaseBlobs = `UPDATE blob SET refs = blob.refs - gone.n FROM (
 const deleteBlobs = `DELETE FROM blob WHERE tenant = $1 AND refs <= 0 AND digest IN
 	(SELECT blob FROM message WHERE tenant = $1 AND session = $2 AND blob IS NOT NULL)`
 
-const unindex = `DELETE FROM chain WHERE tenant = $1 AND session = $2 AND (digest, kind, message) IN (
+// The digests alone are what the key is found by.
+const unindex = `DELETE FROM chain WHERE tenant = $1 AND session = $2 AND digest IN (
+	SELECT seen FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL
+	UNION ALL
+	SELECT digest FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL) AND (digest, kind, message) IN (
 	SELECT seen, 0, id FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL
 	UNION ALL
 	SELECT digest, 1, id FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL)`

@@ -109,12 +109,14 @@ type Delete struct {
 // Outcome gives Err.
 func (c *Delete) Outcome() error { return c.Err }
 
-// Prune removes whole trees of sessions whose root and descendants have been idle since Before, at most Limit roots.
+// Prune removes whole trees of sessions whose root and descendants have been idle since Before and run no turn, at most Limit
+// roots.
 type Prune struct {
 	Before time.Time
 	Limit  int
 
 	Removed int
+	Gone    []Session // tenant and id of each one; may name others too where the commit was tried more than once
 	Err     error
 }
 

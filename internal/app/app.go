@@ -119,7 +119,7 @@ func (a *App) open(ctx context.Context, cfg *config.Config) error {
 func (a *App) build(cfg *config.Config) {
 	a.record = record.New(record.Options{
 		Store: timedStore{a.store, a.metrics, func() { a.index.Wake() }}, Journal: journalBeside(cfg.Store.File()), Straight: cfg.Durability == config.Full, Replica: a.ids.replica,
-		Log: a.opts.Log, Now: time.Now, Retention: cfg.Sessions.Retention,
+		Log: a.opts.Log, Now: time.Now, Retention: cfg.Sessions.Retention, Forget: a.forget,
 	})
 	a.reader = reader{a.store, a.record}
 	a.index = search.New(search.Options{Store: a.store, Log: a.record, Render: rendered, Now: time.Now, Logger: a.opts.Log})

@@ -33,7 +33,7 @@ func (a *App) readSmall(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 	return bytes.Clone(body.Bytes()), nil
 }
 
-// forget drops what memory has of a session that was changed by hand.
+// forget drops what memory has of a session that was changed by hand, or removed for its age.
 func (a *App) forget(t mooring.Tenant, id mooring.SessionID) {
 	a.ident.Forget(t, id, nil)
 	a.route.Forget(t, id)

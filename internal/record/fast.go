@@ -21,8 +21,8 @@ func (w *Writer) handed(c mooring.Change) bool {
 const ahead = 64 << 20
 
 // enqueue hands a change to the loop. One whose outcome is known is written into the journal before, and its caller hears at
-// once. While the store fails none is: then the caller should hear. Nor is one of a session that was deleted, nor while the store is far behind: then the caller
-// should wait for it. There is room in the queue.
+// once. While the store fails none is: then the caller should hear. Nor is one of a session that was deleted, nor while the store
+// is far behind: then the caller should wait for it. There is room in the queue.
 func (w *Writer) enqueue(ctx context.Context, p *Pending) error {
 	w.waiting.Add(1) // before its names are noted: who loses a name to it waits for it with Sync
 	if p.change == nil || !w.handed(p.change) {
@@ -35,7 +35,7 @@ func (w *Writer) enqueue(ctx context.Context, p *Pending) error {
 	}
 	p.named = true
 	own, f, ok := ownCopy(p.change)
-	if !ok || w.failing.Load() || w.ahead.Load() > ahead || w.gone.has(p.change) {
+	if !ok || w.failing.Load() || w.ahead.Load() > ahead {
 		w.queue <- p
 		return nil
 	}
@@ -46,6 +46,7 @@ func (w *Writer) enqueue(ctx context.Context, p *Pending) error {
 	return nil
 }
 
+// journaled writes a change into the journal and queues it; one of a session that may be gone is only queued.
 func (w *Writer) journaled(p *Pending, own mooring.Change, f frame) error {
 	buf, ok := w.frames.Get().(*bytes.Buffer)
 	if !ok {
@@ -62,6 +63,10 @@ func (w *Writer) journaled(p *Pending, own mooring.Change, f frame) error {
 	}
 	w.order.Lock()
 	defer w.order.Unlock()
+	if w.gone.has(p.change) {
+		w.queue <- p
+		return nil
+	}
 	seq, err := w.journal.write(buf.Bytes())
 	if err != nil {
 		return err

@@ -15,16 +15,17 @@ const goneMax = 4096
 // takes whatever cannot fail, would tell it that all is well.
 type gone struct {
 	any  atomic.Bool // there is one: spares all others the lock
+	all  atomic.Bool // any session may be one, for as long as a prune is under way; set under Writer.order
 	mu   sync.Mutex  // guards the fields below
 	set  map[[2]string]bool
 	last [][2]string // in the order of deletion; next is overwritten next
 	next int
 }
 
-func (g *gone) add(c *mooring.Delete) {
+func (g *gone) add(t mooring.Tenant, s mooring.SessionID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	key := [2]string{string(c.Tenant), string(c.Session)}
+	key := [2]string{string(t), string(s)}
 	if g.set == nil {
 		g.set = map[[2]string]bool{}
 	}
@@ -45,7 +46,12 @@ func (g *gone) add(c *mooring.Delete) {
 // has says that a change begins a turn in such a session.
 func (g *gone) has(c mooring.Change) bool {
 	b, ok := c.(*mooring.Begin)
-	if !ok || b.New || !g.any.Load() {
+	switch {
+	case !ok || b.New:
+		return false
+	case g.all.Load():
+		return true
+	case !g.any.Load():
 		return false
 	}
 	g.mu.Lock()

@@ -44,12 +44,13 @@ const (
 // Options say what to write to and how much at once.
 type Options struct {
 	Store     Store
-	Journal   string        // the store's file, beside which the journal stands; empty for none, where replicas have to see each other's turns
-	Straight  bool          // nothing goes by way of the journal, since a flush costs the same wherever it happens; what was left in it is moved
-	MaxBatch  int           // changes in one commit at most; 0 for 1024
-	Queue     int           // changes that may wait; 0 for 4096. Where it is full, Submit waits
-	Retention time.Duration // idle time after which whole trees of sessions are removed; 0 keeps them
-	Replica   string        // name of this process among those that share the store; it says that it lives where it is set
+	Journal   string                                       // the store's file, beside which the journal stands; empty for none, where replicas have to see each other's turns
+	Straight  bool                                         // nothing goes by way of the journal, since a flush costs the same wherever it happens; what was left in it is moved
+	MaxBatch  int                                          // changes in one commit at most; 0 for 1024
+	Queue     int                                          // changes that may wait; 0 for 4096. Where it is full, Submit waits
+	Retention time.Duration                                // idle time after which whole trees of sessions are removed; 0 keeps them
+	Forget    func(t mooring.Tenant, id mooring.SessionID) // drops what memory has of a session that was removed so; nil where there is none
+	Replica   string                                       // name of this process among those that share the store; it says that it lives where it is set
 	Now       func() time.Time
 	Log       *slog.Logger
 }
@@ -206,7 +207,7 @@ func (p *Pending) finish(err error) {
 func (w *Writer) Submit(ctx context.Context, c mooring.Change) *Pending {
 	p := &Pending{change: c, done: make(chan struct{})}
 	if d, ok := c.(*mooring.Delete); ok {
-		w.gone.add(d)
+		w.gone.add(d.Tenant, d.Session)
 	}
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -238,7 +239,7 @@ func (w *Writer) Commit(ctx context.Context, c mooring.Change) error {
 		return w.Submit(ctx, c).Wait(ctx)
 	}
 	if d, ok := c.(*mooring.Delete); ok {
-		w.gone.add(d)
+		w.gone.add(d.Tenant, d.Session)
 	}
 	p := &Pending{change: c, done: make(chan struct{})}
 	w.apply(ctx, []*Pending{p})

@@ -101,7 +101,9 @@ func start(tb testing.TB, o record.Options) *record.Writer {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	o.Now = time.Now
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	w := record.New(o)
 	if err := w.Start(tb.Context()); err != nil {
 		w.Close()

@@ -7,15 +7,14 @@ import (
 )
 
 // Every child becomes the root of what stands below it. UNION ends a walk in a circle, which no version should have written; for
-// CROSS JOIN see treeUse.
-const reroot = `UPDATE session SET root = tree.top FROM (
-	WITH RECURSIVE below(id, top) AS (
+// CROSS JOIN see treeUse. The list of ids keeps SQLite from reading all of the tenant's sessions.
+const reroot = `WITH RECURSIVE below(id, top) AS (
 		SELECT id, id FROM session WHERE tenant = $1 AND parent = $2 AND parent <> ''
 		UNION
 		SELECT s.id, below.top FROM below CROSS JOIN session AS s
 		WHERE s.tenant = $1 AND s.parent = below.id AND s.parent <> ''
-	) SELECT id, top FROM below) AS tree
-	WHERE session.tenant = $1 AND session.id = tree.id`
+	) UPDATE session SET root = tree.top FROM below AS tree
+	WHERE session.tenant = $1 AND session.id = tree.id AND session.id IN (SELECT id FROM below)`
 
 const detach = `UPDATE session SET parent = '' WHERE tenant = $1 AND parent = $2 AND parent <> ''`
 
@@ -54,7 +53,11 @@ const releaseBlobs = `UPDATE blob SET refs = blob.refs - gone.n FROM (
 const deleteBlobs = `DELETE FROM blob WHERE tenant = $1 AND refs <= 0 AND digest IN
 	(SELECT blob FROM message WHERE tenant = $1 AND session = $2 AND blob IS NOT NULL)`
 
-const unindex = `DELETE FROM chain WHERE tenant = $1 AND session = $2 AND (digest, kind, message) IN (
+// The digests alone are what the key is found by.
+const unindex = `DELETE FROM chain WHERE tenant = $1 AND session = $2 AND digest IN (
+	SELECT seen FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL
+	UNION ALL
+	SELECT digest FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL) AND (digest, kind, message) IN (
 	SELECT seen, 0, id FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL
 	UNION ALL
 	SELECT digest, 1, id FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL)`
@@ -97,8 +100,11 @@ const tenants = `WITH RECURSIVE hop(tenant) AS (
 	WHERE hop.tenant IS NOT NULL
 	) SELECT tenant, '' FROM hop WHERE tenant IS NOT NULL`
 
+// A turn moves the time of the last activity at its end: one that runs keeps its session.
 const idleRoots = `SELECT id, '' FROM session AS s WHERE tenant = $1 AND side_only = $2 AND updated_at < $3 AND parent = ''
-	AND NOT EXISTS (SELECT 1 FROM session AS d WHERE d.tenant = s.tenant AND d.root = s.id AND d.root <> d.id AND d.updated_at >= $3)
+	AND NOT EXISTS (SELECT 1 FROM turn AS t WHERE t.tenant = s.tenant AND t.session = s.id AND t.state = 'running')
+	AND NOT EXISTS (SELECT 1 FROM session AS d WHERE d.tenant = s.tenant AND d.root = s.id AND d.root <> d.id AND (d.updated_at >= $3
+		OR EXISTS (SELECT 1 FROM turn AS t WHERE t.tenant = d.tenant AND t.session = d.id AND t.state = 'running')))
 	ORDER BY updated_at LIMIT $4`
 
 const descendants = `SELECT id, '' FROM session WHERE tenant = $1 AND root = $2 AND root <> id`
@@ -135,12 +141,13 @@ func (w *writer) pruneTrees(ctx context.Context, tenant []byte, roots [][2]strin
 			return err
 		}
 		for _, member := range append(tree, root) {
-			n, err := w.dropSession(ctx, tenant, mooring.SessionID(member[0]))
+			id := mooring.SessionID(member[0])
+			n, err := w.dropSession(ctx, tenant, id)
 			if err != nil {
 				return err
 			}
-			c.Removed += n
-			if err := w.removeRows(ctx, tenant, mooring.SessionID(member[0])); err != nil {
+			c.Removed, c.Gone = c.Removed+n, append(c.Gone, mooring.Session{Tenant: mooring.Tenant(tenant), ID: id})
+			if err := w.removeRows(ctx, tenant, id); err != nil {
 				return err
 			}
 		}

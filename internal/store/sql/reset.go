@@ -9,6 +9,10 @@ import (
 const takeAlias = `INSERT INTO alias (tenant, class, value, session) VALUES ($1, $2, $3, $4)
 	ON CONFLICT (tenant, class, value) DO UPDATE SET session = excluded.session`
 
+// The holder is read with its row locked: another replica that begins the same chat anew waits, and finds what this one made of it.
+const heldAlias = `INSERT INTO alias (tenant, class, value, session) VALUES ($1, $2, $3, $4)
+	ON CONFLICT (tenant, class, value) DO UPDATE SET session = alias.session RETURNING session`
+
 const renameSession = `UPDATE session SET client_key = $4 WHERE tenant = $1 AND id = $2 AND client_key = $3`
 
 // reset gives the aliases of a chat to a new session, and the session that had them a key of its own, so that each key means
@@ -18,7 +22,7 @@ func (w *writer) reset(ctx context.Context, c *mooring.Begin) error {
 	var former mooring.SessionID
 	for i, a := range c.Aliases {
 		if i == 0 {
-			if _, err := w.first(ctx, []any{&former}, aliasHolder, tenant, text(a.Class), bytes(a.Value)); err != nil {
+			if _, err := w.first(ctx, []any{&former}, heldAlias, tenant, text(a.Class), bytes(a.Value), c.Session.ID); err != nil {
 				return err
 			}
 		}

@@ -57,11 +57,23 @@ func removalTests() []test {
 			foreign.Session.Tenant = "globex"
 			side := newSession(5)
 			side.Turn.Kind = mooring.KindSide
+			theirs := ended(6, 6, 0)
+			theirs.Turn.Tenant = "globex"
 			apply(t, s, newSession(1), childOf(2, 1), newSession(3), childOf(40, 3), side, foreign, newSession(50))
+			apply(t, s, ended(1, 1, 0), ended(2, 2, 0), ended(3, 3, 0), ended(40, 40, 0), ended(5, 5, 0), theirs, ended(50, 50, 0))
 			c := &mooring.Prune{Before: at(30), Limit: 10}
 			apply(t, s, c)
 			if c.Removed != 4 {
 				t.Errorf("%d sessions removed, want 4: a tree of two, the side one, the other tenant's", c.Removed)
+			}
+			told := map[[2]string]bool{}
+			for _, one := range c.Gone {
+				told[[2]string{string(one.Tenant), string(one.ID)}] = true
+			}
+			for n, owner := range map[int]mooring.Tenant{1: tenant, 2: tenant, 5: tenant, 6: "globex"} {
+				if !told[[2]string{string(owner), string(sessionID(n))}] || len(told) != 4 {
+					t.Errorf("removed %v; want session %d of %s among four", told, n, owner)
+				}
 			}
 			for _, n := range []int{3, 40, 50} {
 				session(t, s, n)
@@ -71,9 +83,25 @@ func removalTests() []test {
 				t.Errorf("%d sessions removed the second time, want 0", c.Removed)
 			}
 		}},
+		{"what runs a turn is not pruned, nor what stands above it", func(t *testing.T, s Store) {
+			side := next(3, 31)
+			side.Turn.Kind = mooring.KindSide
+			apply(t, s, newSession(1), childOf(2, 1), newSession(3), newSession(4), ended(1, 1, 0), ended(2, 2, 0), ended(3, 3, 0), ended(4, 4, 0))
+			apply(t, s, next(2, 30), side, next(4, 32))
+			c := &mooring.Prune{Before: at(29), Limit: 10}
+			apply(t, s, c)
+			if c.Removed != 0 || len(c.Gone) != 0 {
+				t.Errorf("removed %d: %v; want none", c.Removed, c.Gone)
+			}
+			for _, end := range []*mooring.End{ended(2, 30, 0), ended(3, 31, 0), ended(4, 32, 0)} {
+				if code := outcome(t, s, end); code != "" {
+					t.Errorf("end of %s: %s", end.Turn.ID, code)
+				}
+			}
+		}},
 		{"a prune removes no more roots than it may, the oldest first", func(t *testing.T, s Store) {
 			c := &mooring.Prune{Before: at(30), Limit: 2}
-			apply(t, s, newSession(3), newSession(1), newSession(2), c)
+			apply(t, s, newSession(3), newSession(1), newSession(2), ended(3, 3, 0), ended(1, 1, 0), ended(2, 2, 0), c)
 			if c.Removed != 2 {
 				t.Errorf("%d sessions removed, want 2", c.Removed)
 			}

@@ -14,17 +14,25 @@ type Begin struct {
 	Aliases  []Alias // to be added. For a new session the first one decides a race
 	Turn     Turn
 	Messages []Message      // new ones, in order
+	Copies   []Copy         // of a fork: what it takes from Session.Parent, from the root down, each below the one before
 	Claim    *Pin           // nil where the session has its pin
 	Stale    time.Time      // a pin that was last used before gives way to the claim
 	Remote   *RemoteSession // nil where the upstream keeps no state or the id is known
 	Mint     string         // the remote id to take instead where another session has the wanted one there
+	Named    Alias          // by which a known session was found: where it names another one by now, the outcome is as for Err below; zero for none
 	Reset    *Reset         // the new session takes its aliases from whoever has them; nil where it must be the first
 	Ack      []byte         // of a new session: digest of an answer that opened it and is no message; it is found by that
 
 	// After the commit:
 	Won      *Pin   // the claim that holds: this one, or the one of a turn that was faster
 	RemoteID string // the remote id that holds
-	Err      error  // CodeSessionTaken: nothing was written, another session has the first alias. CodeSessionGone: no such session any more
+	Err      error  // CodeSessionTaken: nothing was written, another session has the alias. CodeSessionGone: no such session any more
+}
+
+// Copy is a message that a fork takes over: all of it but its id, its parent and its turn. The content is not read for that.
+type Copy struct {
+	From MessageID
+	To   MessageID
 }
 
 // Outcome gives Err.
@@ -76,6 +84,20 @@ type Retire struct {
 
 // Outcome gives Err.
 func (c *Retire) Outcome() error { return c.Err }
+
+// Patch changes what people may change of a session. It is no activity: the session keeps its place in lists.
+type Patch struct {
+	Tenant   Tenant
+	Session  SessionID
+	Title    *string // nil leaves it as it is, as with the two below
+	Pinned   *bool
+	Archived *bool
+	Tip      MessageID // empty leaves it; a turn that runs moves it on at its end
+	Err      error     // CodeSessionNotFound, or CodeNotFound where the session has no message Tip
+}
+
+// Outcome gives Err.
+func (c *Patch) Outcome() error { return c.Err }
 
 // Delete removes a session for good: messages, contents without other owner, aliases, pins, index rows. Children are detached.
 type Delete struct {

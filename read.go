@@ -33,6 +33,38 @@ type BranchPage struct {
 	Tip    MessageID // the branch's end; empty for the session's current one
 	Before MessageID // only what stands above this message; empty for all
 	Limit  int
+	Bytes  int // the page ends early with the message whose content goes beyond; 0 for no bound
+}
+
+// TurnPage asks for a part of a session's turns, the last ones first.
+type TurnPage struct {
+	Before TurnID // only those that began before this one; empty for the last ones
+	Limit  int
+}
+
+// Spending is what turns took together.
+type Spending struct {
+	Usage   Usage
+	CostUSD *float64 // nil where the price of a part is unknown
+}
+
+// Figures are a tenant's sums.
+type Figures struct {
+	Sessions int      // those of lists
+	Side     int      // those with nothing but side requests
+	Archived int      // of Sessions
+	Turns    int      // of the sessions that are there now
+	Spent    Spending // of the same
+	Recent   []Tally  // of the turns that began in the span asked for
+}
+
+// Tally sums the turns of one state, upstream and model.
+type Tally struct {
+	State    TurnState
+	Upstream UpstreamName
+	Model    string
+	Turns    int
+	Spent    Spending
 }
 
 // KeyUse is what a key has used in a span of time.

@@ -9,10 +9,10 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
+	"mooring/internal/apiclient"
 	"mooring/internal/app"
 	"mooring/internal/config"
 )
@@ -20,23 +20,31 @@ import (
 // Exit codes.
 const (
 	exitFine    = 0
-	exitNotFine = 1 // a check found something
+	exitNotFine = 1 // a check found something, or a server did not do what it was asked
 	exitRefused = 2 // wrong arguments, a wrong configuration, or a start that did not come about
 )
 
 // errNotFine ends a command whose output has already said what is wrong.
 var errNotFine = errors.New("not fine")
 
+// undone is a command that was understood and came to nothing.
+type undone struct{ error }
+
+// Unwrap gives the reason.
+func (u undone) Unwrap() error { return u.error }
+
 func main() {
-	p := program{env: os.LookupEnv, stdout: os.Stdout, stderr: os.Stderr}
+	p := program{env: os.LookupEnv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, terminal: isTerminal}
 	os.Exit(p.run(os.Args[1:]))
 }
 
 // program is what a command is given of the process it runs in.
 type program struct {
-	env    func(string) (string, bool)
-	stdout io.Writer
-	stderr io.Writer
+	env      func(string) (string, bool)
+	stdin    io.Reader
+	stdout   io.Writer
+	stderr   io.Writer
+	terminal func(stream any) bool // whether somebody sits at the other end
 }
 
 // commands is the command line.
@@ -49,6 +57,10 @@ type commands struct {
 	Keys    keysCommands   `cmd:"" help:"Make, list and revoke client keys in the configuration file."`
 	Launch  runCommand     `cmd:"" help:"Start a client program with its base URL pointed at the running server: mooring run -- claude."  name:"run"`
 	Version versionCommand `cmd:"" help:"Say which version this is."`
+
+	Sessions   sessionsCommands  `cmd:"" help:"List, show, search, export and delete the sessions of a running server."`
+	Explain    explainCommand    `cmd:"" help:"Say why a turn went to its session and its upstream."`
+	Completion completionCommand `cmd:"" help:"Write a script by which a shell completes this command line."`
 }
 
 // overrides are the flags that beat environment and file.
@@ -84,6 +96,9 @@ func (p program) run(args []string) int {
 		return exitFine
 	case errors.Is(err, errNotFine):
 		return exitNotFine
+	case cameToNothing(err):
+		p.note(err.Error())
+		return exitNotFine
 	}
 	if code, ok := errors.AsType[exitError](err); ok {
 		return int(code)
@@ -91,9 +106,16 @@ func (p program) run(args []string) int {
 	return p.refuse(err)
 }
 
+// cameToNothing tells a request that was refused or not answered from one that could not be made.
+func cameToNothing(err error) bool {
+	_, asked := errors.AsType[*apiclient.Error](err)
+	_, tried := errors.AsType[undone](err)
+	return asked || tried
+}
+
 // refuse puts an error on one line.
 func (p program) refuse(err error) int {
-	_, _ = fmt.Fprintln(p.stderr, "mooring:", strings.Join(strings.Fields(err.Error()), " "))
+	p.note(err.Error())
 	return exitRefused
 }
 

@@ -46,12 +46,36 @@ func (r reader) Branch(ctx context.Context, t mooring.Tenant, s mooring.SessionI
 	return r.Store.Branch(ctx, t, s, p)
 }
 
-// Turns reads a session's turns.
-func (r reader) Turns(ctx context.Context, t mooring.Tenant, s mooring.SessionID, limit int) ([]mooring.Turn, error) {
+// Turns reads a page of a session's turns.
+func (r reader) Turns(ctx context.Context, t mooring.Tenant, s mooring.SessionID, p mooring.TurnPage) ([]mooring.Turn, bool, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, false, err
+	}
+	return r.Store.Turns(ctx, t, s, p)
+}
+
+// TreeUse sums up what trees of sessions took.
+func (r reader) TreeUse(ctx context.Context, t mooring.Tenant, ids []mooring.SessionID) (map[mooring.SessionID]mooring.Spending, error) {
 	if err := r.log.Sync(ctx); err != nil {
 		return nil, err
 	}
-	return r.Store.Turns(ctx, t, s, limit)
+	return r.Store.TreeUse(ctx, t, ids)
+}
+
+// Descendants reads what stands below a session.
+func (r reader) Descendants(ctx context.Context, t mooring.Tenant, top mooring.SessionID, limit int) ([]mooring.Session, bool, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, false, err
+	}
+	return r.Store.Descendants(ctx, t, top, limit)
+}
+
+// Figures sums up what a tenant has.
+func (r reader) Figures(ctx context.Context, t mooring.Tenant, since time.Time) (mooring.Figures, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return mooring.Figures{}, err
+	}
+	return r.Store.Figures(ctx, t, since)
 }
 
 // Turn reads one turn.

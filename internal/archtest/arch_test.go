@@ -24,6 +24,8 @@ var floors = [][]string{
 	{"turn"},
 	{"relay", "workspace", "edge", "admin"},
 	{"app"},
+	{"apiclient", "completion"}, // of the command line; they know no other room
+	{"console"},
 	{"cmd/mooring"},
 	{"archtest", "store/storetest", "upstreamtest", "issuertest"}, // for tests: nothing of the product imports them
 	{"cmd/fakemodel"},

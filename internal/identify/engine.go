@@ -48,6 +48,9 @@ type Engine struct {
 	digests  *otter.Cache[[16]byte, wire.Digest]
 	answers  *otter.Cache[answerKey, answered]
 
+	naming sync.RWMutex // held to remember what an alias names, and to forget that
+	resets uint64       // how often chats were reset; guarded by naming
+
 	mu        sync.Mutex // guards the map below
 	digesters map[mooring.Tenant]*wire.Digester
 }

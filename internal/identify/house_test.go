@@ -190,7 +190,7 @@ func (h *house) turn(q ask) found {
 	if f.New {
 		names = f.Names
 	}
-	h.engine.Learn(identify.Known{Session: s}, names)
+	h.engine.Learn(identify.Known{Session: s}, f, names)
 	if q.answer != "" {
 		out.tip = h.answered(&turn, p, q.answer)
 	}

@@ -52,8 +52,8 @@ func (k *kept) known(t mooring.Tenant, id mooring.SessionID) Known {
 	}
 }
 
-// Learn remembers a session as it stands after a commit, and the aliases that name it.
-func (e *Engine) Learn(k Known, aliases []mooring.Alias) {
+// Learn remembers a session as it stands after the commit of what was found, and the aliases that name it.
+func (e *Engine) Learn(k Known, f *Finding, aliases []mooring.Alias) {
 	id := sessionKey{k.Tenant, k.ID}
 	if old, ok := e.sessions.GetIfPresent(id); ok {
 		old.set(k)
@@ -62,9 +62,44 @@ func (e *Engine) Learn(k Known, aliases []mooring.Alias) {
 		fresh.set(k)
 		e.sessions.Set(id, fresh)
 	}
-	for _, a := range aliases {
-		e.aliases.Set(aliasKey{k.Tenant, a}, k.ID)
+	if f.Reset != nil {
+		e.renamed(k.Tenant, aliases)
+		return
 	}
+	e.name(k.Tenant, k.ID, aliases, f.resets)
+}
+
+// name remembers what aliases name, unless a chat was reset since that was read or written: then it may name another session by
+// now, and is read again.
+func (e *Engine) name(t mooring.Tenant, id mooring.SessionID, aliases []mooring.Alias, since uint64) {
+	if len(aliases) == 0 {
+		return
+	}
+	e.naming.RLock()
+	defer e.naming.RUnlock()
+	if e.resets != since {
+		return
+	}
+	for _, a := range aliases {
+		e.aliases.Set(aliasKey{t, a}, id)
+	}
+}
+
+// renamed forgets what aliases named before a chat was reset. Which of several resets came last only the store knows.
+func (e *Engine) renamed(t mooring.Tenant, aliases []mooring.Alias) {
+	e.naming.Lock()
+	defer e.naming.Unlock()
+	e.resets++
+	for _, a := range aliases {
+		e.aliases.Invalidate(aliasKey{t, a})
+	}
+}
+
+// since is a mark for name.
+func (e *Engine) since() uint64 {
+	e.naming.RLock()
+	defer e.naming.RUnlock()
+	return e.resets
 }
 
 // Ended moves what is remembered of a session on to how a turn ended, unless a later turn has begun. seen digests the

@@ -28,6 +28,7 @@ type Finding struct {
 	New      bool
 	Aliases  []mooring.Alias // to be added, the deciding one first
 	Names    []mooring.Alias // all that the request carries, known ones included
+	Named    mooring.Alias   // by which a known session was found; zero where by none
 	ClientID string          // what the client should go on with: the id it sent, else the session's key
 	Sent     bool            // the client sent that id
 	Reset    *mooring.Reset  // the session takes its aliases from another one; nil where it does not
@@ -35,7 +36,8 @@ type Finding struct {
 	Identity string
 	Evidence []mooring.Evidence
 
-	named string            // the key that a session named by the request's ids would have
+	resets uint64           // how often chats had been reset before it was looked for
+	named  string           // the key that a session named by the request's ids would have
 	talk  *alignment        // the request's messages; nil until they are needed
 	below mooring.MessageID // the message that is known to precede the first new one; empty where nothing is known
 	from  int               // the position in the talk that follows it
@@ -48,7 +50,7 @@ func (e *Engine) Resolve(ctx context.Context, q Request) (*Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Finding{Kind: mooring.KindMain, Evidence: r.ignored}
+	f := &Finding{Kind: mooring.KindMain, Evidence: r.ignored, resets: e.since()}
 	if r.exact != "" {
 		err = e.exactly(ctx, q, r, f)
 		return f, e.sided(q, f, err)
@@ -143,7 +145,7 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 		if err != nil {
 			return err
 		}
-		f.Known, f.Kind = k, kindOfSession(k.Session)
+		f.Known, f.Kind, f.Named = k, kindOfSession(k.Session), a
 		f.Aliases = missing(deciding, hits)
 		return nil
 	}
@@ -260,13 +262,14 @@ func (e *Engine) lookup(ctx context.Context, t mooring.Tenant, aliases []mooring
 	if len(rest) == 0 {
 		return hits, nil
 	}
+	since := e.since()
 	found, err := e.Store.AliasHits(ctx, t, rest)
 	if err != nil {
 		return nil, err
 	}
 	for _, h := range found {
 		hits[h.Alias] = h.Session
-		e.aliases.Set(aliasKey{t, h.Alias}, h.Session)
+		e.name(t, h.Session, []mooring.Alias{h.Alias}, since)
 	}
 	return hits, nil
 }

@@ -21,7 +21,7 @@ func (w *Writer) handed(c mooring.Change) bool {
 const ahead = 64 << 20
 
 // enqueue hands a change to the loop. One whose outcome is known is written into the journal before, and its caller hears at
-// once. While the store fails none is: then the caller should hear. Nor is one while the store is far behind: then the caller
+// once. While the store fails none is: then the caller should hear. Nor is one of a session that was deleted, nor while the store is far behind: then the caller
 // should wait for it. There is room in the queue.
 func (w *Writer) enqueue(ctx context.Context, p *Pending) error {
 	w.waiting.Add(1) // before its names are noted: who loses a name to it waits for it with Sync
@@ -35,7 +35,7 @@ func (w *Writer) enqueue(ctx context.Context, p *Pending) error {
 	}
 	p.named = true
 	own, f, ok := ownCopy(p.change)
-	if !ok || w.failing.Load() || w.ahead.Load() > ahead {
+	if !ok || w.failing.Load() || w.ahead.Load() > ahead || w.gone.has(p.change) {
 		w.queue <- p
 		return nil
 	}

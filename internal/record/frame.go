@@ -40,12 +40,12 @@ func (f *frame) change() mooring.Change { //nolint:ireturn // changes are of any
 }
 
 // frameOf gives the frame of a change whose outcome is known without the store: nobody can win or lose it, but for the first
-// alias of a new session, which the writer looks up before. ok is false for others.
+// alias of a new session, which the writer looks up before. ok is false for others: a fork's source may be gone.
 func frameOf(c mooring.Change) (f frame, ok bool) {
 	switch c := c.(type) {
 	case *mooring.Begin:
 		if c.New {
-			return frame{Begin: c}, len(c.Aliases) > 0 && c.Remote == nil && c.Reset == nil
+			return frame{Begin: c}, len(c.Aliases) > 0 && c.Remote == nil && c.Reset == nil && len(c.Copies) == 0
 		}
 		return frame{Begin: c}, len(c.Aliases) == 0 && c.Claim == nil && c.Remote == nil
 	case *mooring.Bind:

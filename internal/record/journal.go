@@ -20,6 +20,7 @@ type journal struct {
 	codec
 	files  [2]*os.File
 	sizes  [2]int64
+	first  [2]uint64 // number of the first frame in each; of an empty one it says nothing
 	last   [2]uint64 // number of the last frame in each
 	active int
 	seq    uint64 // of the last frame written
@@ -80,6 +81,9 @@ func (j *journal) write(encoded []byte) (uint64, error) {
 		return 0, errors.Join(fmt.Errorf("write journal: %w", err), j.files[j.active].Truncate(at))
 	}
 	j.seq = seq
+	if at == 0 {
+		j.first[j.active] = seq
+	}
 	j.sizes[j.active], j.last[j.active] = at+int64(len(encoded)), seq
 	return seq, nil
 }
@@ -99,6 +103,23 @@ func (j *journal) applied(seq uint64, least int64) error {
 		j.active = other
 	}
 	return nil
+}
+
+// scrub empties what the store has up to a number, and turns to the other file where that is empty, so that this one can be
+// emptied next. It says whether no frame up to another number is left.
+func (j *journal) scrub(seq, upTo uint64) (clean bool, err error) {
+	if err := j.applied(seq, 0); err != nil {
+		return false, err
+	}
+	if other := 1 - j.active; j.sizes[j.active] > 0 && j.sizes[other] == 0 {
+		j.active = other
+	}
+	for i := range j.files {
+		if j.sizes[i] > 0 && j.first[i] <= upTo {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // left gives the changes that stand in the files after the given number, in their order, each with its number. The next frame

@@ -162,7 +162,7 @@ func contentOf(t *testing.T, s *sqlstore.Store, id mooring.SessionID) content {
 	if c.Session, errs[0] = s.Session(ctx, "acme", id); mooring.CodeOf(errs[0]) == mooring.CodeSessionNotFound && errs[0] != nil {
 		return c
 	}
-	c.Turns, errs[1] = s.Turns(ctx, "acme", id, 0)
+	c.Turns, _, errs[1] = s.Turns(ctx, "acme", id, mooring.TurnPage{})
 	c.Messages, _, errs[2] = s.Branch(ctx, "acme", id, mooring.BranchPage{Limit: 100})
 	c.Pins, errs[3] = s.Pins(ctx, "acme", id)
 	c.Found, errs[4] = s.Chain(ctx, "acme", id, mooring.BySelf, [][]byte{digest(1, "a"), digest(2, "a")})

@@ -106,30 +106,60 @@ func (w *Writer) more(urgent bool, late <-chan time.Time) (*Pending, bool) { //n
 	}
 }
 
-// upkeep lets the store put itself in order where nothing was committed since the last look, else looks again later.
+// nextLook is when an upkeep that did not do all is tried next: without filling the log where it failed.
+func nextLook(err error) time.Duration {
+	if err != nil {
+		return upkeepAgain
+	}
+	return idleAfter
+}
+
+// mayTend takes the right to commit for the upkeep: at once or not at all, unless it is late.
+func (w *Writer) mayTend(late bool) bool { //nolint:revive // a state of the upkeep
+	if late {
+		<-w.turn
+		return true
+	}
+	select {
+	case <-w.turn:
+		return true
+	default: // a commit is running
+		return false
+	}
+}
+
+// upkeep lets the store put itself in order where nothing was committed since the last look, else looks again later; but what was
+// deleted is not left lying about for as long as there is something to commit.
 func (w *Writer) upkeep(seen int64, idle *time.Timer) int64 {
 	if !w.dirty.Load() {
 		return seen
 	}
-	if now := w.commits.Load(); now != seen {
+	late := w.late()
+	if now := w.commits.Load(); now != seen && !late {
 		idle.Reset(idleAfter)
 		return now
 	}
-	select {
-	case <-w.turn:
-	default: // a commit is running
+	if !w.mayTend(late) {
 		idle.Reset(idleAfter)
 		return seen
 	}
 	defer func() { w.turn <- struct{}{} }()
 	w.dirty.Store(false)
+	wiping := w.wiping.Swap(false)
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
 	w.emptied(ctx, w.moved.Load(), 0)
-	if err := w.options.Store.Idle(ctx); err != nil {
+	clean := !late || w.scrub(ctx)
+	err := w.options.Store.Idle(ctx)
+	if err != nil {
 		w.options.Log.LogAttrs(ctx, slog.LevelWarn, "store upkeep failed", slog.Any("err", err))
-		w.dirty.Store(true) // and try again, without filling the log
-		idle.Reset(upkeepAgain)
+	}
+	if err != nil || !clean {
+		w.dirty.Store(true)
+		if wiping {
+			w.wiping.Store(true)
+		}
+		idle.Reset(nextLook(err))
 	}
 	return seen
 }
@@ -196,6 +226,9 @@ func (w *Writer) settle(ctx context.Context, batch []*Pending, err error) {
 		if p.seq > 0 && isDown(err) {
 			w.retry, w.refusal = append(w.retry, p), err
 			continue
+		}
+		if err == nil && leavesText(p.change) {
+			w.wiping.Store(true)
 		}
 		w.ahead.Add(-int64(p.size))
 		if p.named {

@@ -68,6 +68,9 @@ type Writer struct {
 	wake    chan struct{} // tells the loop that dirty was set
 	stop    chan struct{} // ends the sweeper, the heartbeat and the payer
 	owed    owed
+	gone    gone
+	wiping  atomic.Bool // something was deleted, and what is left of it is to be wiped
+	waited  int         // how often that was put off; the loop's
 	loops   sync.WaitGroup
 	moved   atomic.Uint64 // number of the last frame of the journal that the store has
 	retry   []*Pending    // safe in the journal, and the store would not take them; whoever holds the right to commit has it
@@ -78,6 +81,7 @@ type Writer struct {
 
 	order   sync.Mutex // guards what the journal points to; held over the send, so that journal and queue have one order
 	journal *journal   // nil for none; set by Start and Close
+	scrubTo uint64     // number of the last frame that is to be out of the journal; 0 for none
 	frames  sync.Pool  // *bytes.Buffer, for what is encoded for the journal
 
 	naming sync.Mutex    // guards what follows
@@ -201,6 +205,9 @@ func (p *Pending) finish(err error) {
 // Submit hands a change over. It waits only while the queue is full, until ctx ends.
 func (w *Writer) Submit(ctx context.Context, c mooring.Change) *Pending {
 	p := &Pending{change: c, done: make(chan struct{})}
+	if d, ok := c.(*mooring.Delete); ok {
+		w.gone.add(d)
+	}
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.closed {
@@ -229,6 +236,9 @@ func (w *Writer) Submit(ctx context.Context, c mooring.Change) *Pending {
 func (w *Writer) Commit(ctx context.Context, c mooring.Change) error {
 	if w.handed(c) || !w.alone() {
 		return w.Submit(ctx, c).Wait(ctx)
+	}
+	if d, ok := c.(*mooring.Delete); ok {
+		w.gone.add(d)
 	}
 	p := &Pending{change: c, done: make(chan struct{})}
 	w.apply(ctx, []*Pending{p})

@@ -92,7 +92,7 @@ func (t *running) change(ctx context.Context) (*mooring.Begin, error) {
 	}
 	s.UpdatedAt = now
 	t.turn.Session, t.turn.Kind, t.turn.Identity, t.turn.Evidence, t.turn.View = s.ID, t.found.Kind, t.found.Identity, t.found.Evidence, t.place.View
-	c := &mooring.Begin{New: t.found.New, Aliases: t.found.Aliases, Reset: t.found.Reset, Messages: t.messages()}
+	c := &mooring.Begin{New: t.found.New, Aliases: t.found.Aliases, Named: t.found.Named, Reset: t.found.Reset, Messages: t.messages()}
 	t.turn.Question = t.place.Parent
 	if n := len(c.Messages); n > 0 {
 		t.turn.Question = c.Messages[n-1].ID
@@ -294,10 +294,10 @@ func (t *running) remember() {
 	t.forgetFormer()
 	if t.found.New {
 		k := identify.Known{Session: c.Session}
-		t.Identify.Learn(k, t.found.Names)
+		t.Identify.Learn(k, t.found, t.found.Names)
 		t.Route.ForgetNew(s.Tenant, s.ID)
 	} else {
-		t.Identify.Learn(identify.Known{Session: t.grown()}, t.found.Aliases)
+		t.Identify.Learn(identify.Known{Session: t.grown()}, t.found, t.found.Aliases)
 	}
 }
 

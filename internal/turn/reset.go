@@ -38,7 +38,7 @@ func (t *running) acknowledge(ctx context.Context) error {
 	if err := t.Record.Commit(context.WithoutCancel(ctx), c); err != nil {
 		return err
 	}
-	t.Identify.Learn(identify.Known{Session: s}, t.found.Names)
+	t.Identify.Learn(identify.Known{Session: s}, t.found, t.found.Names)
 	t.forgetFormer()
 	t.sink.About(About{ClientID: t.found.ClientID, Session: s.ID, Kind: t.found.Kind, Parent: s.Parent, Identity: t.found.Identity})
 	return t.say(reply)

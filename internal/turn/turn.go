@@ -93,7 +93,7 @@ type Identifier interface {
 	Resolve(ctx context.Context, q identify.Request) (*identify.Finding, error)
 	Locate(ctx context.Context, f *identify.Finding, q identify.Request) (*identify.Place, error)
 	Digester(t mooring.Tenant) *wire.Digester
-	Learn(k identify.Known, aliases []mooring.Alias)
+	Learn(k identify.Known, f *identify.Finding, aliases []mooring.Alias)
 	Ended(turn *mooring.Turn, seen wire.Digest)
 	Before(ctx context.Context, f *identify.Finding, q identify.Request) (int, error)
 	Reset(old *identify.Finding, q identify.Request) *identify.Finding

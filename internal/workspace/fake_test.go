@@ -23,11 +23,17 @@ type memory struct {
 	sessions []mooring.Session
 	messages []mooring.Message // one branch, oldest first
 	turns    []mooring.Turn
+	figures  mooring.Figures
 	broken   error
 
-	mu     sync.Mutex // guards the fields below: what was last asked for
-	filter mooring.SessionFilter
-	branch mooring.BranchPage
+	afterBranch func() // runs after a page of a branch was read
+
+	mu       sync.Mutex // guards the fields below: what was last asked for
+	filter   mooring.SessionFilter
+	branch   mooring.BranchPage
+	turnPage mooring.TurnPage
+	summed   [][]mooring.SessionID
+	since    time.Time
 }
 
 func (m *memory) of(t mooring.Tenant, keep func(mooring.Session) bool) []mooring.Session {
@@ -82,11 +88,56 @@ func (m *memory) Branch(_ context.Context, _ mooring.Tenant, id mooring.SessionI
 		branch = branch[:slices.IndexFunc(branch, func(x mooring.Message) bool { return x.ID == p.Before })]
 	}
 	from := max(0, len(branch)-p.Limit)
-	return branch[from:], from > 0, m.broken
+	err := m.broken
+	if m.afterBranch != nil {
+		m.afterBranch()
+	}
+	return branch[from:], from > 0, err
 }
 
-func (m *memory) Turns(_ context.Context, _ mooring.Tenant, id mooring.SessionID, _ int) ([]mooring.Turn, error) {
-	return slices.DeleteFunc(slices.Clone(m.turns), func(t mooring.Turn) bool { return t.Session != id }), m.broken
+func (m *memory) Trail(_ context.Context, _ mooring.Tenant, id mooring.SessionID, tip mooring.MessageID, limit int) ([]mooring.Message, error) {
+	var out []mooring.Message
+	for _, x := range slices.Backward(m.messages) {
+		if x.Session == id && x.ID == tip && len(out) < limit {
+			out = append(out, x)
+			tip = x.Parent
+		}
+	}
+	return out, m.broken
+}
+
+func (m *memory) Turns(_ context.Context, _ mooring.Tenant, id mooring.SessionID, p mooring.TurnPage) ([]mooring.Turn, bool, error) {
+	m.mu.Lock()
+	m.turnPage = p
+	m.mu.Unlock()
+	of := slices.DeleteFunc(slices.Clone(m.turns), func(t mooring.Turn) bool {
+		return t.Session != id || p.Before != "" && t.ID >= p.Before
+	})
+	from := max(0, len(of)-p.Limit)
+	return of[from:], from > 0, m.broken
+}
+
+func (m *memory) Descendants(_ context.Context, t mooring.Tenant, top mooring.SessionID, limit int) ([]mooring.Session, bool, error) {
+	below := m.of(t, func(s mooring.Session) bool { return s.Root == top && s.ID != top })
+	return below[:min(limit, len(below))], len(below) > limit, m.broken
+}
+
+func (m *memory) TreeUse(_ context.Context, t mooring.Tenant, ids []mooring.SessionID) (map[mooring.SessionID]mooring.Spending, error) {
+	m.mu.Lock()
+	m.summed = append(m.summed, ids)
+	m.mu.Unlock()
+	out := map[mooring.SessionID]mooring.Spending{}
+	for _, s := range m.of(t, func(s mooring.Session) bool { return slices.Contains(ids, s.ID) }) {
+		out[s.ID] = mooring.Spending{Usage: s.Usage, CostUSD: s.CostUSD}
+	}
+	return out, m.broken
+}
+
+func (m *memory) Figures(_ context.Context, _ mooring.Tenant, since time.Time) (mooring.Figures, error) {
+	m.mu.Lock()
+	m.since = since
+	m.mu.Unlock()
+	return m.figures, m.broken
 }
 
 func (m *memory) Turn(_ context.Context, tenant mooring.Tenant, id mooring.TurnID) (mooring.Turn, error) {
@@ -124,6 +175,7 @@ func open(o workspace.Options) house {
 		o.OperatorReads = func() bool { return false }
 	}
 	o.CursorKey = []byte("a key for tests")
+	o.Now = func() time.Time { return at(30) }
 	o.Log = slog.New(slog.NewTextHandler(h.log, nil))
 	workspace.New(o).Mount(h.mux)
 	return h

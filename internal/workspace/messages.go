@@ -12,6 +12,9 @@ type messageList struct {
 	NextCursor *mooring.MessageID `json:"next_cursor"`
 }
 
+// pageBytes is how much of contents a page holds before it ends early: 200 messages of images would be gigabytes.
+const pageBytes = 8 << 20
+
 // listMessages gives a part of a branch, oldest message first. The first page is the branch's end; next_cursor is the
 // `before` of the page above it.
 func (a *API) listMessages(r *http.Request, tenant mooring.Tenant) (any, error) {
@@ -28,6 +31,7 @@ func (a *API) listMessages(r *http.Request, tenant mooring.Tenant) (any, error) 
 		Tip:    mooring.MessageID(q.Get("tip")),
 		Before: mooring.MessageID(q.Get("before")),
 		Limit:  limit,
+		Bytes:  pageBytes,
 	})
 	if err != nil {
 		return nil, err

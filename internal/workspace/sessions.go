@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -27,9 +28,9 @@ func (a *API) listSessions(r *http.Request, tenant mooring.Tenant) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	list := sessionList{Sessions: make([]sessionView, len(page.Sessions)), Total: page.Total}
-	for i, s := range page.Sessions {
-		list.Sessions[i] = viewSession(s)
+	list := sessionList{Total: page.Total}
+	if list.Sessions, err = a.views(r.Context(), tenant, page.Sessions); err != nil {
+		return nil, err
 	}
 	if n := len(page.Sessions); page.More && n > 0 {
 		last := page.Sessions[n-1]
@@ -44,7 +45,36 @@ func (a *API) showSession(r *http.Request, tenant mooring.Tenant) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return viewSession(s), nil
+	return a.view(r.Context(), s)
+}
+
+func (a *API) view(ctx context.Context, s mooring.Session) (sessionView, error) {
+	all, err := a.views(ctx, s.Tenant, []mooring.Session{s})
+	if err != nil {
+		return sessionView{}, err
+	}
+	return all[0], nil
+}
+
+// views shows sessions, each with the use of its tree: one query for all of them.
+func (a *API) views(ctx context.Context, tenant mooring.Tenant, all []mooring.Session) ([]sessionView, error) {
+	ids := make([]mooring.SessionID, len(all))
+	for i := range all {
+		ids[i] = all[i].ID
+	}
+	trees, err := a.store.TreeUse(ctx, tenant, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]sessionView, len(all))
+	for i, s := range all {
+		tree, ok := trees[s.ID]
+		if !ok { // deleted since it was read
+			tree = mooring.Spending{Usage: s.Usage, CostUSD: s.CostUSD}
+		}
+		out[i] = viewSession(s, tree)
+	}
+	return out, nil
 }
 
 // find gives the session that {id} names: by internal id first, then by key.

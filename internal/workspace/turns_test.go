@@ -49,11 +49,37 @@ func TestMessagePages(t *testing.T) {
 	if diff := cmp.Diff([]string{"msg_4 msg_5", "msg_2 msg_3", "msg_1"}, pages); diff != "" {
 		t.Errorf("pages, last first (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(mooring.BranchPage{Tip: "msg_5", Before: "msg_2", Limit: 2}, m.branch); diff != "" {
+	if diff := cmp.Diff(mooring.BranchPage{Tip: "msg_5", Before: "msg_2", Limit: 2, Bytes: 8 << 20}, m.branch); diff != "" {
 		t.Errorf("last page asked of the store (-want +got):\n%s", diff)
 	}
 	refused(t, h.get(t, "alice", "/api/sessions/talk/messages?limit=201"), 400, mooring.CodeInvalidRequest)
 	refused(t, h.get(t, "alice", "/api/sessions/talk/messages?tip=msg_9"), 404, mooring.CodeNotFound)
+}
+
+func TestTurnPages(t *testing.T) {
+	t.Parallel()
+	m := &memory{sessions: []mooring.Session{session(one, "talk", 1)}}
+	for _, id := range []mooring.TurnID{"trn_1", "trn_2", "trn_3"} {
+		m.turns = append(m.turns, mooring.Turn{Tenant: "acme", ID: id, Session: one, State: mooring.Completed, StartedAt: at(1)})
+	}
+	h := over(m)
+	type page struct {
+		Turns      []struct{ ID string }
+		NextCursor *string `json:"next_cursor"`
+	}
+	var last, first page
+	h.read(t, "alice", "/api/sessions/talk/turns?limit=2", &last)
+	if len(last.Turns) != 2 || last.Turns[0].ID != "trn_2" || last.NextCursor == nil {
+		t.Fatalf("last page = %+v, want the second and third turn, and a cursor", last)
+	}
+	h.read(t, "alice", "/api/sessions/talk/turns?before="+*last.NextCursor, &first)
+	if len(first.Turns) != 1 || first.Turns[0].ID != "trn_1" || first.NextCursor != nil {
+		t.Errorf("first page = %+v, want the first turn and no cursor", first)
+	}
+	if diff := cmp.Diff(mooring.TurnPage{Before: "trn_2", Limit: 200}, m.turnPage); diff != "" {
+		t.Errorf("last page asked of the store (-want +got):\n%s", diff)
+	}
+	refused(t, h.get(t, "alice", "/api/sessions/talk/turns?limit=201"), 400, mooring.CodeInvalidRequest)
 }
 
 func TestMessageJSON(t *testing.T) {
@@ -116,7 +142,7 @@ func TestTurnJSON(t *testing.T) {
 	for _, row := range []struct{ name, target, want string }{
 		{"one turn", "/api/turns/trn_1", wantDone},
 		{"a running turn has no end", "/api/turns/trn_2", wantRunning},
-		{"the turns of a session", "/api/sessions/talk/turns", `{"turns":[` + wantDone + `,` + wantRunning + `]}`},
+		{"the turns of a session", "/api/sessions/talk/turns", `{"turns":[` + wantDone + `,` + wantRunning + `],"next_cursor":null}`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

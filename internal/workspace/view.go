@@ -44,12 +44,12 @@ func dollars(usd *float64) *float64 {
 	return &clean
 }
 
-func viewSession(s mooring.Session) sessionView {
+// viewSession shows a session with what its whole tree took.
+func viewSession(s mooring.Session, tree mooring.Spending) sessionView {
 	root := s.Root
 	if root == "" {
 		root = s.ID
 	}
-	usage := costView{usageView: viewUsage(s.Usage), CostUSD: dollars(s.CostUSD)}
 	return sessionView{
 		ID:         s.ID,
 		Key:        s.Key,
@@ -65,8 +65,8 @@ func viewSession(s mooring.Session) sessionView {
 		Upstream:   known(s.Upstream),
 		Models:     list(s.Models),
 		Turns:      s.Turns,
-		Usage:      usage,
-		TreeUsage:  usage, // its own, until sub-agents are its children
+		Usage:      viewSpending(mooring.Spending{Usage: s.Usage, CostUSD: s.CostUSD}),
+		TreeUsage:  viewSpending(tree),
 		CreatedAt:  instant(s.CreatedAt),
 		UpdatedAt:  instant(s.UpdatedAt),
 		Pinned:     s.Pinned,
@@ -115,6 +115,10 @@ type usageView struct {
 type costView struct {
 	usageView
 	CostUSD *float64 `json:"cost_usd"`
+}
+
+func viewSpending(s mooring.Spending) costView {
+	return costView{usageView: viewUsage(s.Usage), CostUSD: dollars(s.CostUSD)}
 }
 
 func viewUsage(u mooring.Usage) usageView {

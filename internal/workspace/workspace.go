@@ -1,15 +1,16 @@
 // Package workspace serves what people and their pages read: the session API (sessions, messages and turns of the caller's
 // own tenant, as JSON) and the start page.
 //
-// It never writes, never decides what a session is, and never looks outside the caller's tenant. It has no goroutines.
+// What it changes it hands to the turn log, one change a request. It never decides which session a turn belongs to, and never
+// looks outside the caller's tenant. It has no goroutines.
 package workspace
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"mooring"
 	"mooring/internal/problem"
@@ -23,29 +24,58 @@ type Mux interface {
 
 // Store is what the session API reads. Every call is held to one tenant.
 type Store interface {
+	Sessions
+	Talks
+}
+
+// Sessions reads sessions and sums over them.
+type Sessions interface {
 	Session(ctx context.Context, t mooring.Tenant, id mooring.SessionID) (mooring.Session, error)
 	SessionsByKey(ctx context.Context, t mooring.Tenant, key string) ([]mooring.Session, error)
 	Sessions(ctx context.Context, t mooring.Tenant, f mooring.SessionFilter) (mooring.SessionPage, error)
+	Descendants(ctx context.Context, t mooring.Tenant, top mooring.SessionID, limit int) ([]mooring.Session, bool, error)
+	TreeUse(ctx context.Context, t mooring.Tenant, ids []mooring.SessionID) (map[mooring.SessionID]mooring.Spending, error)
+	Figures(ctx context.Context, t mooring.Tenant, since time.Time) (mooring.Figures, error)
+}
+
+// Talks reads what was said in them.
+type Talks interface {
 	Branch(ctx context.Context, t mooring.Tenant, id mooring.SessionID, p mooring.BranchPage) ([]mooring.Message, bool, error)
-	Turns(ctx context.Context, t mooring.Tenant, id mooring.SessionID, limit int) ([]mooring.Turn, error)
+	Trail(ctx context.Context, t mooring.Tenant, id mooring.SessionID, tip mooring.MessageID, limit int) ([]mooring.Message, error)
+	Turns(ctx context.Context, t mooring.Tenant, id mooring.SessionID, p mooring.TurnPage) ([]mooring.Turn, bool, error)
 	Turn(ctx context.Context, t mooring.Tenant, id mooring.TurnID) (mooring.Turn, error)
 }
 
 // Options is what the session API needs. All fields must be set.
 type Options struct {
 	Store         Store
+	Write         Writing
 	Caller        func(*http.Request) (mooring.Caller, error) // finds who asks; its error is shown to the client
 	CursorKey     []byte                                      // signs the cursors of lists; the same on every replica
 	OperatorReads func() bool                                 // whether an operator may read a tenant's texts with ?tenant=; a reload may change it
+	Now           func() time.Time
 	Log           *slog.Logger
+}
+
+// Writing is what changes go through.
+type Writing struct {
+	Commit     func(ctx context.Context, c mooring.Change) error                // ends with the change, not with the request
+	Body       func(w http.ResponseWriter, r *http.Request) ([]byte, error)     // reads a small JSON body
+	Name       func(key string) (kept string, names []mooring.Alias, err error) // checks a key and says what it is found by
+	Forget     func(t mooring.Tenant, id mooring.SessionID)                     // drops what memory has of a session
+	NewSession func() mooring.SessionID
+	NewMessage func() mooring.MessageID
+	NewKey     func() string // a fresh key for a session that was given none
 }
 
 // API is the session API.
 type API struct {
 	store   Store
+	write   Writing
 	caller  func(*http.Request) (mooring.Caller, error)
 	cursors cursors
 	reads   func() bool
+	now     func() time.Time
 	log     *slog.Logger
 }
 
@@ -54,16 +84,25 @@ func New(o Options) *API {
 	if len(o.CursorKey) == 0 {
 		panic("workspace.New: Options.CursorKey is empty")
 	}
-	return &API{store: o.Store, caller: o.Caller, cursors: cursors{key: o.CursorKey}, reads: o.OperatorReads, log: o.Log}
+	return &API{
+		store: o.Store, write: o.Write, caller: o.Caller, cursors: cursors{key: o.CursorKey}, reads: o.OperatorReads, now: o.Now, log: o.Log,
+	}
 }
 
 // Mount adds the routes.
 func (a *API) Mount(mux Mux) {
 	mux.Handle("GET /api/sessions", a.answer(a.listSessions))
+	mux.Handle("POST /api/sessions", a.change(a.createSession))
 	mux.Handle("GET /api/sessions/{id}", a.answer(a.showSession))
+	mux.Handle("PATCH /api/sessions/{id}", a.change(a.patchSession))
+	mux.Handle("DELETE /api/sessions/{id}", a.change(a.deleteSession))
 	mux.Handle("GET /api/sessions/{id}/messages", a.answer(a.listMessages))
 	mux.Handle("GET /api/sessions/{id}/turns", a.answer(a.listTurns))
+	mux.Handle("GET /api/sessions/{id}/tree", a.answer(a.showTree))
+	mux.Handle("GET /api/sessions/{id}/export", http.HandlerFunc(a.export))
+	mux.Handle("POST /api/sessions/{id}/fork", a.change(a.forkSession))
 	mux.Handle("GET /api/turns/{id}", a.answer(a.showTurn))
+	mux.Handle("GET /api/stats", a.answer(a.showStats))
 }
 
 // answer makes a handler of a read: it finds whose sessions are meant, and writes the read's value or its error.
@@ -74,13 +113,7 @@ func (a *API) answer(read func(*http.Request, mooring.Tenant) (any, error)) http
 			a.fail(w, r, err)
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Cache-Control", "no-store")
-		enc := json.NewEncoder(w)
-		enc.SetEscapeHTML(false) // it is JSON for programs: "<" stays readable
-		if err := enc.Encode(v); err != nil && r.Context().Err() == nil {
-			a.log.LogAttrs(r.Context(), slog.LevelDebug, "answer not written", slog.Any("err", err))
-		}
+		a.send(w, r, reply{status: http.StatusOK, body: v})
 	})
 }
 
@@ -118,5 +151,5 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if gone || (kind != mooring.KindInternal && kind != mooring.KindStore) {
 		return
 	}
-	a.log.LogAttrs(r.Context(), slog.LevelError, "session API read failed", slog.String("path", r.Pattern), slog.Any("err", err))
+	a.log.LogAttrs(r.Context(), slog.LevelError, "session API failed", slog.String("path", r.Pattern), slog.Any("err", err))
 }

@@ -48,15 +48,18 @@ func TestAgents(t *testing.T) {
 		tool    upstreamtest.ToolCall
 	}{
 		{
-			"claude", []string{"claude", "--allowedTools", "Agent", "-p"},
+			"claude",
+			[]string{"claude", "--allowedTools", "Agent", "-p"},
 			upstreamtest.ToolCall{Name: "Agent", Arguments: `{"description":"falcon","prompt":"` + childPrompt + `","subagent_type":"general-purpose"}`},
 		},
 		{
-			"codex", []string{"codex", "exec", "--skip-git-repo-check"},
+			"codex",
+			[]string{"codex", "exec", "--skip-git-repo-check"},
 			upstreamtest.ToolCall{Name: "spawn_agent", Namespace: "multi_agent_v1", Arguments: `{"message":"` + childPrompt + `","agent_type":"default"}`},
 		},
 		{
-			"opencode", []string{"opencode", "run"},
+			"opencode",
+			[]string{"opencode", "run"},
 			upstreamtest.ToolCall{Name: "task", Arguments: `{"description":"falcon","prompt":"` + childPrompt + `","subagent_type":"general"}`},
 		},
 	}

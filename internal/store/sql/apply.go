@@ -108,6 +108,8 @@ func (w *writer) one(ctx context.Context, change mooring.Change) error {
 		return w.end(ctx, c)
 	case *mooring.Retire:
 		return w.retire(ctx, c)
+	case *mooring.Patch:
+		return w.patch(ctx, c)
 	case *mooring.Delete:
 		return w.remove(ctx, c)
 	case *mooring.Prune:
@@ -156,6 +158,8 @@ func sessionsOf(change mooring.Change) [][2]string {
 		return [][2]string{{string(c.Pin.Tenant), string(c.Pin.Session)}}
 	case *mooring.End:
 		return [][2]string{{string(c.Turn.Tenant), string(c.Turn.Session)}}
+	case *mooring.Patch:
+		return [][2]string{{string(c.Tenant), string(c.Session)}}
 	case *mooring.Delete:
 		return [][2]string{{string(c.Tenant), string(c.Session)}}
 	}

@@ -40,7 +40,13 @@ func (w *writer) begin(ctx context.Context, c *mooring.Begin) error {
 // open makes or updates the session of a turn. Where c.Err is set nothing was written.
 func (w *writer) open(ctx context.Context, c *mooring.Begin) error {
 	if !c.New {
+		if err := w.stillNamed(ctx, c); err != nil || c.Err != nil {
+			return err
+		}
 		return w.continueSession(ctx, c)
+	}
+	if err := w.copyable(ctx, c); err != nil || c.Err != nil {
+		return err
 	}
 	if c.Reset != nil {
 		if err := w.reset(ctx, c); err != nil {
@@ -57,8 +63,11 @@ func (w *writer) open(ctx context.Context, c *mooring.Begin) error {
 		}
 	}
 	fresh, err := w.insertSession(ctx, c)
-	if err != nil || fresh {
+	if err != nil {
 		return err
+	}
+	if fresh {
+		return w.copyMessages(ctx, c)
 	}
 	return w.continueSession(ctx, c) // the same change once more: its first commit did happen
 }
@@ -76,6 +85,19 @@ func (w *writer) addAlias(ctx context.Context, s mooring.Session, a mooring.Alia
 	var holder mooring.SessionID
 	_, err = w.first(ctx, []any{&holder}, aliasHolder, raw(s.Tenant), text(a.Class), bytes(a.Value))
 	return holder, err
+}
+
+// stillNamed sees that another replica has not given the alias to another session meanwhile.
+func (w *writer) stillNamed(ctx context.Context, c *mooring.Begin) error {
+	if c.Named.Class == "" || w.dialect.Alone {
+		return nil
+	}
+	var holder mooring.SessionID
+	found, err := w.first(ctx, []any{&holder}, aliasHolder, raw(c.Session.Tenant), text(c.Named.Class), bytes(c.Named.Value))
+	if err == nil && found && holder != c.Session.ID {
+		c.Err = mooring.Errorf(mooring.CodeSessionTaken, "The chat has just begun anew; try again.")
+	}
+	return err
 }
 
 const insertSession = `INSERT INTO session (tenant, id, client_key, friendly_id, title, client, project, parent, root, relation,

@@ -6,12 +6,14 @@ import (
 	"mooring"
 )
 
-// Every child becomes the root of what stands below it. UNION ends a walk in a circle, which no version should have written.
+// Every child becomes the root of what stands below it. UNION ends a walk in a circle, which no version should have written; for
+// CROSS JOIN see treeUse.
 const reroot = `UPDATE session SET root = tree.top FROM (
 	WITH RECURSIVE below(id, top) AS (
 		SELECT id, id FROM session WHERE tenant = $1 AND parent = $2 AND parent <> ''
 		UNION
-		SELECT s.id, below.top FROM below JOIN session AS s ON s.tenant = $1 AND s.parent = below.id AND s.parent <> ''
+		SELECT s.id, below.top FROM below CROSS JOIN session AS s
+		WHERE s.tenant = $1 AND s.parent = below.id AND s.parent <> ''
 	) SELECT id, top FROM below) AS tree
 	WHERE session.tenant = $1 AND session.id = tree.id`
 

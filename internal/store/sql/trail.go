@@ -10,8 +10,8 @@ import (
 const trail = `WITH RECURSIVE up(id, parent, role, digest, depth) AS (
 	SELECT id, parent, role, digest, 1 FROM message WHERE tenant = $1 AND id = $2 AND session = $3
 	UNION ALL
-	SELECT p.id, p.parent, p.role, p.digest, up.depth + 1 FROM up JOIN message AS p ON p.tenant = $1 AND p.id = up.parent
-	WHERE up.depth < $4 AND p.session = $3
+	SELECT p.id, p.parent, p.role, p.digest, up.depth + 1 FROM up CROSS JOIN message AS p
+	WHERE p.tenant = $1 AND p.id = up.parent AND up.depth < $4 AND p.session = $3
 	) SELECT id, parent, role, digest FROM up ORDER BY depth`
 
 // Trail gives the messages above and at a tip, the tip first: where they stand, who spoke, and their digests, no content.

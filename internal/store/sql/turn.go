@@ -47,16 +47,28 @@ func (s *Store) readTurns(ctx context.Context, query string, args ...any) ([]moo
 	return list, err
 }
 
-const turnsOfSession = `SELECT ` + turnColumns + ` FROM turn WHERE tenant = $1 AND session = $2 ORDER BY id DESC LIMIT $3`
+const turnsOfSession = `SELECT ` + turnColumns + ` FROM turn WHERE tenant = $1 AND session = $2 AND id < $3
+	ORDER BY id DESC LIMIT $4`
 
-// Turns gives the last turns of a session, oldest first. A limit of 0 stands for all of them.
-func (s *Store) Turns(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, limit int) ([]mooring.Turn, error) {
+// Turns gives the last turns of a session, oldest first, and whether there are more before them. A limit of 0 stands for 100.
+func (s *Store) Turns(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, p mooring.TurnPage) ([]mooring.Turn, bool, error) {
+	limit, before := p.Limit, p.Before
 	if limit <= 0 {
-		limit = 1 << 30 // more than a session can have
+		limit = defaultLimit
 	}
-	list, err := s.readTurns(ctx, turnsOfSession, raw(tenant), session, limit)
+	if before == "" {
+		before = "~" // behind every id: without it this is the same stretch of the index
+	}
+	list, err := s.readTurns(ctx, turnsOfSession, raw(tenant), session, before, limit+1)
+	if err != nil {
+		return nil, false, s.dialect.failed(err, fmt.Sprintf("read turns of session %s", session.Short()))
+	}
+	more := len(list) > limit
+	if more {
+		list = list[:limit]
+	}
 	slices.Reverse(list)
-	return list, s.dialect.failed(err, fmt.Sprintf("read turns of session %s", session.Short()))
+	return list, more, nil
 }
 
 const turnByID = `SELECT ` + turnColumns + ` FROM turn WHERE tenant = $1 AND id = $2`

@@ -72,6 +72,7 @@ func connect(ctx context.Context, o Options, s sqlstore.Options) (*sqlstore.Stor
 		if err = migrate.SQLite(ctx, s.Write); err != nil {
 			return nil, errors.Join(err, s.Write.Close())
 		}
+		emptyLog(ctx, s.Write)
 	}
 	if s.Read, err = sql.Open("sqlite", readDSN(o)); err != nil {
 		return nil, errors.Join(err, s.Write.Close())
@@ -79,6 +80,12 @@ func connect(ctx context.Context, o Options, s sqlstore.Options) (*sqlstore.Stor
 	s.Read.SetMaxOpenConns(readers)
 	s.Read.SetMaxIdleConns(readers)
 	return sqlstore.New(s), nil
+}
+
+// emptyLog takes out of the log what a process that was killed had deleted. Where it cannot, as beside a backup, the log is
+// emptied after the next deletion, or at the end.
+func emptyLog(ctx context.Context, db *sql.DB) {
+	_, _ = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 }
 
 // protect makes the file before SQLite does, so that no other user can read it for a moment; SQLite gives its log and index

@@ -77,11 +77,39 @@ func readTests() []test {
 		}},
 		{"lists walk every session once, the newest activity first", listPages},
 		{"lists are narrowed by each field of the filter", listFilters},
-		{"turns are the last ones, oldest first", func(t *testing.T, s Store) {
+		{"turns are the last ones, oldest first, and paged from there", func(t *testing.T, s Store) {
 			apply(t, s, newSession(1), next(1, 2), next(1, 3))
-			list, err := s.Turns(t.Context(), tenant, sessionID(1), 2)
-			if err != nil || len(list) != 2 || list[0].ID != turnID(2) || list[1].ID != turnID(3) {
-				t.Errorf("Turns = %+v, %v; want the second and the third", list, err)
+			list, more, err := s.Turns(t.Context(), tenant, sessionID(1), mooring.TurnPage{Limit: 2})
+			if err != nil || !more || len(list) != 2 || list[0].ID != turnID(2) || list[1].ID != turnID(3) {
+				t.Errorf("Turns = %+v, %v, %v; want the second and the third, and more", list, more, err)
+			}
+			list, more, err = s.Turns(t.Context(), tenant, sessionID(1), mooring.TurnPage{Limit: 2, Before: turnID(2)})
+			if err != nil || more || len(list) != 1 || list[0].ID != turnID(1) {
+				t.Errorf("Turns before = %+v, %v, %v; want the first and no more", list, more, err)
+			}
+		}},
+		{"a page ends early with the message that fills it", func(t *testing.T, s Store) {
+			c := newSession(1)
+			c.Messages = []mooring.Message{large(1, 1, 'x'), large(1, 2, 'y'), large(1, 3, 'z')}
+			c.Messages[1].Parent, c.Messages[2].Parent = messageID(1), messageID(2)
+			apply(t, s, c)
+			for bound, want := range map[int][]mooring.MessageID{
+				1: {messageID(3)}, 9000: {messageID(2), messageID(3)}, 18000: {messageID(1), messageID(2), messageID(3)},
+			} {
+				ids, more := branchIDs(t, s, mooring.BranchPage{Bytes: bound})
+				if !slices.Equal(ids, want) || more != (len(want) < 3) {
+					t.Errorf("page of %d bytes: %v, %v; want %v", bound, ids, more, want)
+				}
+			}
+		}},
+		{"a page above a message that is not there is an error", func(t *testing.T, s Store) {
+			other := newSession(2)
+			other.Messages = []mooring.Message{message(2, 2, "")}
+			apply(t, s, newSession(1), other)
+			for _, id := range []mooring.MessageID{messageID(2), messageID(9)} {
+				if _, _, err := s.Branch(t.Context(), tenant, sessionID(1), mooring.BranchPage{Before: id}); mooring.CodeOf(err) != mooring.CodeNotFound {
+					t.Errorf("Branch before %s: %v, want not_found", id, err)
+				}
 			}
 		}},
 		{"digests are found in one session or in all, by kind, newest first", func(t *testing.T, s Store) {

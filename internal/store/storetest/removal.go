@@ -113,7 +113,7 @@ func nothing(t *testing.T, s Store, in int, begun *mooring.Begin) {
 			t.Errorf("Chain = %v, %v; want none", chain, chainErr)
 		}
 	}
-	turns, err := s.Turns(ctx, tenant, sessionID(in), 0)
+	turns, _, err := s.Turns(ctx, tenant, sessionID(in), mooring.TurnPage{})
 	if err != nil || len(turns) != 0 {
 		t.Errorf("Turns = %v, %v; want none", turns, err)
 	}

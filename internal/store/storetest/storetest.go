@@ -18,7 +18,7 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	SessionsByKey(ctx context.Context, tenant mooring.Tenant, key string) ([]mooring.Session, error)
 	Sessions(ctx context.Context, tenant mooring.Tenant, f mooring.SessionFilter) (mooring.SessionPage, error)
 	Branch(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, p mooring.BranchPage) ([]mooring.Message, bool, error)
-	Turns(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, limit int) ([]mooring.Turn, error)
+	Turns(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, p mooring.TurnPage) ([]mooring.Turn, bool, error)
 	Turn(ctx context.Context, tenant mooring.Tenant, id mooring.TurnID) (mooring.Turn, error)
 	Pins(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID) ([]mooring.Pin, error)
 	Remote(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, server string) (string, error)
@@ -27,6 +27,10 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	Chain(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, kind mooring.ChainKind, digests [][]byte) ([]mooring.ChainEntry, error)
 	Children(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error)
 	KeyUse(ctx context.Context, tenant mooring.Tenant, key mooring.KeyName, from, to time.Time) (mooring.KeyUse, error)
+	TreeUse(ctx context.Context, tenant mooring.Tenant, ids []mooring.SessionID) (map[mooring.SessionID]mooring.Spending, error)
+	Descendants(ctx context.Context, tenant mooring.Tenant, top mooring.SessionID, limit int) ([]mooring.Session, bool, error)
+	Trail(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, tip mooring.MessageID, limit int) ([]mooring.Message, error)
+	Figures(ctx context.Context, tenant mooring.Tenant, since time.Time) (mooring.Figures, error)
 	Stray(ctx context.Context) (int, error)
 	Applied(ctx context.Context) (uint64, error)
 	Ping(ctx context.Context) error
@@ -47,6 +51,9 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"pins", pinTests()},
 		{"remote ids", remoteTests()},
 		{"chats", chatTests()},
+		{"changes by hand", patchTests()},
+		{"forks", forkTests()},
+		{"trees", treeTests()},
 		{"removal", removalTests()},
 		{"reads", readTests()},
 		{"values", valueTests()},

@@ -71,7 +71,7 @@ func shown(t *testing.T, s Store, who mooring.Tenant, in int) []any {
 	if mooring.CodeOf(err) == mooring.CodeSessionNotFound && err != nil {
 		session, err = mooring.Session{}, nil
 	}
-	turns, turnsErr := s.Turns(ctx, who, id, 0)
+	turns, _, turnsErr := s.Turns(ctx, who, id, mooring.TurnPage{})
 	pins, pinsErr := s.Pins(ctx, who, id)
 	hits, hitsErr := s.AliasHits(ctx, who, []mooring.Alias{{Class: mooring.ClassAny, Value: "too"}})
 	found, foundErr := s.Chain(ctx, who, id, mooring.ByChain, [][]byte{[]byte("seen")})

@@ -19,6 +19,7 @@ import (
 	"mooring/internal/record"
 	"mooring/internal/relay"
 	"mooring/internal/route"
+	"mooring/internal/search"
 	"mooring/internal/serve"
 	"mooring/internal/telemetry"
 	"mooring/internal/turn"
@@ -47,6 +48,7 @@ type App struct {
 
 	fleet  *upstream.Fleet
 	record *record.Writer
+	index  *search.Index
 	route  *route.Picker
 	ident  *identify.Engine
 	relay  *relay.API
@@ -92,6 +94,8 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err := a.record.Start(recovery); err != nil {
 		return &config.Error{Key: "store", Msg: fmt.Sprintf("cannot take up what was left: %v", err)}
 	}
+	a.index.Start() //nolint:contextcheck // it runs until it is closed
+	a.onStop(a.index.Close)
 	a.server.Start(a.handler(cfg)) //nolint:contextcheck // requests have contexts of their own
 	return nil
 }
@@ -114,10 +118,11 @@ func (a *App) open(ctx context.Context, cfg *config.Config) error {
 // build makes the rooms that need the store.
 func (a *App) build(cfg *config.Config) {
 	a.record = record.New(record.Options{
-		Store: timedStore{a.store, a.metrics}, Journal: journalBeside(cfg.Store.File()), Straight: cfg.Durability == config.Full, Replica: a.ids.replica,
+		Store: timedStore{a.store, a.metrics, func() { a.index.Wake() }}, Journal: journalBeside(cfg.Store.File()), Straight: cfg.Durability == config.Full, Replica: a.ids.replica,
 		Log: a.opts.Log, Now: time.Now, Retention: cfg.Sessions.Retention,
 	})
 	a.reader = reader{a.store, a.record}
+	a.index = search.New(search.Options{Store: a.store, Log: a.record, Render: rendered, Now: time.Now, Logger: a.opts.Log})
 	a.onStop(a.record.Close)
 	a.fleet.Start()
 	a.onStop(a.fleet.Close)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"mooring"
 	"mooring/internal/config"
 	"mooring/internal/echo"
 	"mooring/internal/forward"
@@ -12,6 +13,7 @@ import (
 	"mooring/internal/serve"
 	"mooring/internal/turn"
 	"mooring/internal/upstream"
+	"mooring/internal/wire"
 )
 
 // upstreams makes the configured servers.
@@ -119,4 +121,10 @@ func fixed(old, next config.Config) []string {
 		}
 	}
 	return out
+}
+
+// rendered is the text that a person reads in a message.
+func rendered(p mooring.Protocol, content []byte) string {
+	_, text := wire.Render(p, content)
+	return text
 }

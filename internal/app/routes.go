@@ -23,7 +23,7 @@ func (a *App) handler(cfg *config.Config) http.Handler {
 	a.relay.Mount(mux)
 	workspace.New(workspace.Options{
 		Store: a.reader, Write: a.writing(), Caller: a.server.Caller, CursorKey: subkey(a.secret, "cursors"),
-		OperatorReads: func() bool { return a.cfg.Load().Sessions.OperatorReads }, Now: time.Now, Log: a.opts.Log,
+		OperatorReads: func() bool { return a.cfg.Load().Sessions.OperatorReads }, Search: a.index.Search, Now: time.Now, Log: a.opts.Log,
 	}).Mount(mux)
 	workspace.NewPages(workspace.PagesOptions{
 		Caller: a.server.Caller, Version: a.opts.Version, Store: storeKind(cfg), Keys: func() bool { return !a.cfg.Load().Open() }, Upstreams: a.pageUpstreams, Log: a.opts.Log,

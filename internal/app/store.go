@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -135,10 +136,11 @@ func CheckStore(ctx context.Context, cfg config.Config) (stray int, err error) {
 
 const storeCheckTimeout = 10 * time.Second
 
-// timedStore counts commits.
+// timedStore counts commits, and says when one brought messages.
 type timedStore struct {
 	Store
-	metrics *telemetry.Metrics
+	metrics  *telemetry.Metrics
+	messages func()
 }
 
 // Apply commits a batch and says how long it took.
@@ -146,5 +148,18 @@ func (s timedStore) Apply(ctx context.Context, batch []mooring.Change) error {
 	start := time.Now()
 	err := s.Store.Apply(ctx, batch)
 	s.metrics.Committed(len(batch), time.Since(start), err)
+	if err == nil && slices.ContainsFunc(batch, bringsMessages) {
+		s.messages()
+	}
 	return err
+}
+
+func bringsMessages(c mooring.Change) bool {
+	switch c := c.(type) {
+	case *mooring.Begin:
+		return len(c.Messages) > 0
+	case *mooring.End:
+		return c.Answer != nil
+	}
+	return false
 }

@@ -36,11 +36,11 @@ type Finding struct {
 	Identity string
 	Evidence []mooring.Evidence
 
-	resets uint64           // how often chats had been reset before it was looked for
-	named  string           // the key that a session named by the request's ids would have
-	talk  *alignment        // the request's messages; nil until they are needed
-	below mooring.MessageID // the message that is known to precede the first new one; empty where nothing is known
-	from  int               // the position in the talk that follows it
+	resets uint64            // how often chats had been reset before it was looked for
+	named  string            // the key that a session named by the request's ids would have
+	talk   *alignment        // the request's messages; nil until they are needed
+	below  mooring.MessageID // the message that is known to precede the first new one; empty where nothing is known
+	from   int               // the position in the talk that follows it
 }
 
 // Resolve finds the session of a request. It only reads. The first signal that holds decides; names that come with the same

@@ -73,6 +73,17 @@ func Decode(p mooring.Protocol, body []byte, lim Limits) (*Request, error) {
 	return r.req, nil
 }
 
+// needsMessage refuses a request that says nothing.
+func needsMessage(r *Request) error {
+	if len(r.Messages) == 0 {
+		return mooring.Errorf(mooring.CodeMessagesRequired, "The member messages must be a list with at least one message.")
+	}
+	if last := r.Messages[len(r.Messages)-1]; last.Role == "user" && empty(last.Raw) {
+		return mooring.Errorf(mooring.CodeEmptyMessage, "The last message has neither text nor another part; send some text.")
+	}
+	return nil
+}
+
 // ModelOf reads which model a request names that makes no turn; empty where it names none.
 func ModelOf(body []byte, lim Limits) (string, error) {
 	if !utf8.Valid(body) {
@@ -85,17 +96,6 @@ func ModelOf(body []byte, lim Limits) (string, error) {
 		return "", invalidJSON(err)
 	}
 	return r.req.Model, nil
-}
-
-// needsMessage refuses a request that says nothing.
-func needsMessage(r *Request) error {
-	if len(r.Messages) == 0 {
-		return mooring.Errorf(mooring.CodeMessagesRequired, "The member messages must be a list with at least one message.")
-	}
-	if last := r.Messages[len(r.Messages)-1]; last.Role == "user" && empty(last.Raw) {
-		return mooring.Errorf(mooring.CodeEmptyMessage, "The last message has neither text nor another part; send some text.")
-	}
-	return nil
 }
 
 // reader is one pass over a body. A fault is kept until the pass has shown that the body is JSON at all.

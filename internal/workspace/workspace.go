@@ -52,6 +52,7 @@ type Options struct {
 	Write         Writing
 	Caller        func(*http.Request) (mooring.Caller, error) // finds who asks; its error is shown to the client
 	CursorKey     []byte                                      // signs the cursors of lists; the same on every replica
+	Search        Search                                      // finds messages and sessions by their words
 	OperatorReads func() bool                                 // whether an operator may read a tenant's texts with ?tenant=; a reload may change it
 	Now           func() time.Time
 	Log           *slog.Logger
@@ -68,10 +69,14 @@ type Writing struct {
 	NewKey     func() string // a fresh key for a session that was given none
 }
 
+// Search finds the newest messages and sessions of a tenant that hold the words of a query; search.Index.Search is one.
+type Search func(ctx context.Context, t mooring.Tenant, q mooring.SearchQuery) (mooring.SearchPage, error)
+
 // API is the session API.
 type API struct {
 	store   Store
 	write   Writing
+	look    Search
 	caller  func(*http.Request) (mooring.Caller, error)
 	cursors cursors
 	reads   func() bool
@@ -85,7 +90,7 @@ func New(o Options) *API {
 		panic("workspace.New: Options.CursorKey is empty")
 	}
 	return &API{
-		store: o.Store, write: o.Write, caller: o.Caller, cursors: cursors{key: o.CursorKey}, reads: o.OperatorReads, now: o.Now, log: o.Log,
+		store: o.Store, write: o.Write, look: o.Search, caller: o.Caller, cursors: cursors{key: o.CursorKey}, reads: o.OperatorReads, now: o.Now, log: o.Log,
 	}
 }
 
@@ -103,6 +108,7 @@ func (a *API) Mount(mux Mux) {
 	mux.Handle("POST /api/sessions/{id}/fork", a.change(a.forkSession))
 	mux.Handle("GET /api/turns/{id}", a.answer(a.showTurn))
 	mux.Handle("GET /api/stats", a.answer(a.showStats))
+	mux.Handle("GET /api/search", a.answer(a.search))
 }
 
 // answer makes a handler of a read: it finds whose sessions are meant, and writes the read's value or its error.

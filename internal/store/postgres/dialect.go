@@ -20,6 +20,7 @@ func dialect(conns int) sqlstore.Dialect {
 		Match: `(title ILIKE $2 ESCAPE '\' OR position($3 IN client_key) > 0)`,
 		Lock: `SELECT 1 FROM session WHERE (tenant, id) IN (SELECT * FROM unnest($1::bytea[], $2::text[]))
 			ORDER BY tenant, id FOR UPDATE`,
+		Search:  searching(),
 		Conns:   conns,
 		Explain: explain,
 	}

@@ -116,6 +116,10 @@ func (w *writer) one(ctx context.Context, change mooring.Change) error {
 		return w.prune(ctx, c)
 	case *mooring.PinsUsed:
 		return w.pinsUsed(ctx, c)
+	case *mooring.Index:
+		return w.putIntoIndex(ctx, c)
+	case *mooring.Compact:
+		return w.compact(ctx, c)
 	case *mooring.Applied:
 		c.Err = nil
 		_, err := w.exec(ctx, setApplied, int64(c.Seq)) //nolint:gosec // a journal ends long before that

@@ -76,6 +76,11 @@ func (w *writer) removeRows(ctx context.Context, tenant []byte, session mooring.
 			return err
 		}
 	}
+	for _, query := range w.dialect.Search.Forget { // after the messages: an indexer that still puts one in has them locked
+		if _, err := w.exec(ctx, query, tenant, session); err != nil {
+			return err
+		}
+	}
 	w.wipe = WipeLog
 	return nil
 }

@@ -16,6 +16,8 @@ type Dialect struct {
 	Match string // condition that a session's title or key holds a text: $2 is the LIKE pattern, $3 the text's bytes
 	Lock  string // locks the sessions of the arrays $1 (tenants) and $2 (ids) in a fixed order; empty where one writer has the whole database
 
+	Search SearchDialect
+
 	Conns int  // idle read connections to keep; 0 where those of a lost database need no dropping
 	Alone bool // one process has the database for itself: every other replica is dead
 

@@ -55,7 +55,10 @@ func (w *writer) addMessage(ctx context.Context, s mooring.Session, m *mooring.M
 	if err != nil || added == 0 {
 		return err
 	}
-	if err = w.index(ctx, s, m); err != nil || blob == nil {
+	if err = w.index(ctx, s, m); err != nil {
+		return err
+	}
+	if err = w.toIndex(ctx, s.Tenant, m); err != nil || blob == nil {
 		return err
 	}
 	_, err = w.exec(ctx, holdBlob, raw(s.Tenant), blob, m.Content)

@@ -145,6 +145,12 @@ func contentOf(change mooring.Change) int {
 		if c.Answer != nil {
 			n = len(c.Answer.Content)
 		}
+	case *mooring.Index:
+		for i := range c.Entries {
+			n += len(c.Entries[i].Terms)
+		}
+	case *mooring.Compact:
+		n = c.Pages << 12
 	}
 	return n
 }

@@ -31,6 +31,12 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	Descendants(ctx context.Context, tenant mooring.Tenant, top mooring.SessionID, limit int) ([]mooring.Session, bool, error)
 	Trail(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, tip mooring.MessageID, limit int) ([]mooring.Message, error)
 	Figures(ctx context.Context, tenant mooring.Tenant, since time.Time) (mooring.Figures, error)
+	Backlog(ctx context.Context) (mooring.Backlog, error)
+	Unindexed(ctx context.Context, upTo int64, limit int) ([]mooring.Unindexed, error)
+	Content(ctx context.Context, tenant mooring.Tenant, id mooring.MessageID) (mooring.Message, error)
+	Found(ctx context.Context, tenant mooring.Tenant, terms []mooring.SearchTerm, below int64, limit int) ([]mooring.Found, error)
+	Recent(ctx context.Context, tenant mooring.Tenant, p mooring.RecentPage, visit func(mooring.Found) bool) error
+	Names(ctx context.Context, tenant mooring.Tenant, limit int, visit func(mooring.Session) bool) error
 	Stray(ctx context.Context) (int, error)
 	Applied(ctx context.Context) (uint64, error)
 	Ping(ctx context.Context) error
@@ -57,6 +63,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"removal", removalTests()},
 		{"reads", readTests()},
 		{"values", valueTests()},
+		{"search", searchTests()},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {

@@ -148,7 +148,7 @@ func (a *App) forward() *forward.Engine {
 
 func (a *App) runner() *turn.Runner {
 	return &turn.Runner{
-		Identify: a.ident, Fleet: a.fleet, Route: a.route, Record: a.record,
+		Identify: a.ident, Memory: a.ident, Fleet: a.fleet, Route: a.route, Record: a.record,
 		Forward: a.forward(),
 		Turn:    a.reader.Turn, Failed: a.reader.FailedTurns, Owners: a.reader.Owners,
 		Rules:   func() turn.Rules { return turnRules(a.cfg.Load()) },

@@ -74,8 +74,10 @@ func answerLimits(cfg *config.Config) forward.Limits {
 }
 
 func turnRules(cfg *config.Config) turn.Rules {
-	r := turn.Rules{Concurrency: turn.Concurrency(cfg.Sessions.Concurrency), QueueDepth: cfg.Sessions.Queue.Depth, QueueWait: cfg.Sessions.Queue.Wait,
-		Commands: cfg.Command("new"), Content: cfg.Sessions.MatchContent, NoTexts: cfg.Sessions.Transcripts == config.TranscriptsMetadata}
+	r := turn.Rules{
+		Concurrency: turn.Concurrency(cfg.Sessions.Concurrency), QueueDepth: cfg.Sessions.Queue.Depth, QueueWait: cfg.Sessions.Queue.Wait,
+		Commands: cfg.Command("new"), Content: cfg.Sessions.MatchContent, NoTexts: cfg.Sessions.Transcripts == config.TranscriptsMetadata,
+	}
 	for _, on := range cfg.Routing.FailoverOn {
 		switch on {
 		case config.FailUnreachable:

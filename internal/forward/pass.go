@@ -9,8 +9,8 @@ import (
 // shortAnswer is up to what size an answer that is no stream is read before it is passed on, so that it keeps its length.
 const shortAnswer = 1 << 20
 
-// Short reads an answer whole that is an error, or says that it is short; false leaves it to Pass.
-func (r *Response) Short() (whole bool, body []byte, err error) {
+// Brief reads an answer whole that is an error, or says that it is short; false leaves it to Pass.
+func (r *Response) Brief() (whole bool, body []byte, err error) {
 	n := r.res.ContentLength
 	if r.Status/100 == 2 && (r.Stream || n < 0 || n > shortAnswer) {
 		return false, nil, nil
@@ -29,13 +29,11 @@ func (r *Response) Pass(sink Sink) error {
 	for {
 		data, err := r.pump.next()
 		r.idle.Reset(r.limits.StreamIdle)
-		if len(data) > 0 && sink.Write(data, nil) != nil {
+		gone := len(data) > 0 && sink.Write(data, nil) != nil
+		switch {
+		case gone, errors.Is(err, io.EOF):
 			return nil
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return http.ErrAbortHandler
 		}
 	}

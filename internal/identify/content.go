@@ -140,7 +140,8 @@ func (a *alignment) everywhere(ctx context.Context, kind mooring.ChainKind, answ
 }
 
 // settle chooses between sessions that hold the whole conversation up to the same answer: the one that stands there comes first,
-// for that is where a client goes on; else the one that has the request's next message behind it already; else the newest.
+// for that is where a client goes on; else the one that has the request's next message behind it already; else the oldest, of which the
+// others may be copies.
 func (a *alignment) settle(ctx context.Context, hits []hit) (*hit, error) {
 	if len(hits) == 1 {
 		return &hits[0], nil
@@ -172,7 +173,7 @@ func (a *alignment) settle(ctx context.Context, hits []hit) (*hit, error) {
 		}
 	}
 	if holds == nil {
-		holds = &hits[len(hits)-1]
+		holds = &hits[0]
 	}
 	return holds, nil
 }

@@ -39,22 +39,17 @@ func (e *Engine) Locate(ctx context.Context, f *Finding, q Request) (*Place, err
 		p.New = a.talk
 		return p, nil
 	}
-	from := f.from
-	if p.Parent = f.below; p.Parent == "" {
-		again, aerr := a.asked(ctx)
-		if aerr != nil {
-			return nil, aerr
-		}
-		if again != nil {
-			p.again(again)
-			return p, nil
-		}
-		if p.Parent, from, err = a.find(ctx); err != nil {
-			return nil, err
-		}
-		if from == 0 {
-			p.Parent = f.Known.Tip
-		}
+	again, err := a.asked(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if again != nil {
+		p.again(again)
+		return p, nil
+	}
+	from, err := a.start(ctx, f, p)
+	if err != nil {
+		return nil, err
 	}
 	if p.Parent, from, err = a.follow(ctx, p.Parent, from); err != nil {
 		return nil, err
@@ -64,6 +59,19 @@ func (e *Engine) Locate(ctx context.Context, f *Finding, q Request) (*Place, err
 		p.View = &mooring.View{Sent: len(a.talk)}
 	}
 	return p, nil
+}
+
+// start gives the position behind the last message of the request that is known to stand in the session, and sets the parent of
+// what follows: that message, else the session's tip.
+func (a *alignment) start(ctx context.Context, f *Finding, p *Place) (int, error) {
+	if p.Parent = f.below; p.Parent != "" {
+		return f.from, nil
+	}
+	id, from, err := a.find(ctx)
+	if p.Parent = id; from == 0 {
+		p.Parent = f.Known.Tip
+	}
+	return from, err
 }
 
 // again places a lone question below itself.
@@ -97,8 +105,8 @@ func (e *Engine) talkOf(f *Finding, q Request) (*alignment, error) {
 
 // asked gives the message at the tip where the request is that lone question, without an answer so far: sent again after a
 // failure, it is another turn below the same message. Where the last answer is remembered the tip is that answer.
-func (a *alignment) asked(ctx context.Context) (*mooring.Message, error) {
-	if len(a.talk) != 1 || a.session.Tip == "" || !a.session.Seen.Zero() {
+func (a *alignment) asked(ctx context.Context, f *Finding) (*mooring.Message, error) {
+	if f.below != "" || len(a.talk) != 1 || a.session.Tip == "" || !a.session.Seen.Zero() {
 		return nil, nil
 	}
 	trail, err := a.engine.Store.Trail(ctx, a.session.Tenant, a.session.ID, a.session.Tip, 1)

@@ -109,7 +109,7 @@ func (f *Finding) keyOf() string {
 	if f.New {
 		return f.Known.Key
 	}
-	return f.named
+	return f.key
 }
 
 // held digests the conversation as the client held it: as it sends it, else up to the last answer that it was given.

@@ -37,7 +37,7 @@ type Finding struct {
 	Evidence []mooring.Evidence
 
 	resets uint64            // how often chats had been reset before it was looked for
-	named  string            // the key that a session named by the request's ids would have
+	key    string            // the key that a session named by the request's ids would have
 	talk   *alignment        // the request's messages; nil until they are needed
 	below  mooring.MessageID // the message that is known to precede the first new one; empty where nothing is known
 	from   int               // the position in the talk that follows it
@@ -81,7 +81,7 @@ func (e *Engine) unnamed(ctx context.Context, q Request, f *Finding) error {
 // sided makes a side request of what was found, whatever session it belongs to.
 func (e *Engine) sided(q Request, f *Finding, err error) error {
 	if err == nil && q.Side {
-		f.Kind, f.Known.Title = mooring.KindSide, ""
+		f.Kind = mooring.KindSide
 	}
 	return err
 }
@@ -118,9 +118,9 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 	if r.agent != "" {
 		deciding = []mooring.Alias{agentAlias(first.value, r.agent)}
 	}
-	f.ClientID, f.Sent, f.Identity, f.named = first.value, true, first.String(), first.value
+	f.ClientID, f.Sent, f.Identity, f.key = first.value, true, first.String(), first.value
 	if r.agent != "" {
-		f.named += "#" + r.agent
+		f.key += "#" + r.agent
 	}
 	f.Evidence = append(f.Evidence, evidence(r)...)
 	if r.agent == "" {
@@ -160,7 +160,7 @@ func (e *Engine) attach(ctx context.Context, q Request, r *reading, f *Finding) 
 	var wanted []mooring.Alias
 	switch {
 	case r.agent != "":
-		s.Key = f.named
+		s.Key = f.key
 		wanted = []mooring.Alias{r.ids[0].alias}
 		if r.agentOf != "" {
 			wanted = append([]mooring.Alias{agentAlias(r.ids[0].value, r.agentOf)}, wanted...)
@@ -217,7 +217,7 @@ func (e *Engine) fresh(q Request, key string) mooring.Session {
 	id := e.NewSession()
 	return mooring.Session{
 		Tenant: q.Tenant, ID: id, Key: key, FriendlyID: strings.ToLower(string(id[len(id)-8:])), Root: id, Relation: mooring.RelationMain,
-		Client: clientOf(q.Header.Get("User-Agent")), Title: wire.UserText(q.Messages), Models: []string{q.Wire.Model},
+		Client: clientOf(q.Header.Get("User-Agent")), Models: []string{q.Wire.Model},
 	}
 }
 

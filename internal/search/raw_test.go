@@ -6,12 +6,12 @@ import (
 )
 
 // openSQL opens the store's file beside the program.
-func openSQL(t testing.TB, path string) *sql.DB {
-	t.Helper()
+func openSQL(tb testing.TB, path string) *sql.DB {
+	tb.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = db.Close() })
+	tb.Cleanup(func() { _ = db.Close() })
 	return db
 }

@@ -75,7 +75,7 @@ func (t *running) again(ctx context.Context) error {
 	if err := t.Record.Settled(ctx, t.started); err != nil { // the winner may still be on its way into the store
 		return err
 	}
-	t.Identify.Forget(t.turn.Tenant, t.found.Known.ID, t.found.Names)
+	t.Memory.Forget(t.turn.Tenant, t.found.Known.ID, t.found.Names)
 	t.Route.Forget(t.turn.Tenant, t.found.Known.ID)
 	if err := t.identify(ctx); err != nil {
 		return err
@@ -107,12 +107,12 @@ func (t *running) change(ctx context.Context) (*mooring.Begin, error) {
 // row is the session as the commit takes it: whole where it is new, else what the turn changes.
 func (t *running) row() mooring.Session {
 	s := t.found.Known.Session
-	if s.Upstream, s.State = t.target.Name, mooring.Running; !t.side() {
-		s.Tip, s.TipTurn = t.turn.Question, t.turn.ID
+	s.Upstream, s.Title = t.target.Name, t.title()
+	if !t.side() {
+		s.State, s.Tip, s.TipTurn = mooring.Running, t.turn.Question, t.turn.ID
 	}
 	if t.found.New {
 		s.Models = []string{t.turn.Model}
-		s.Title = t.title()
 		return s
 	}
 	if slices.Contains(s.Models, t.turn.Model) {
@@ -123,12 +123,12 @@ func (t *running) row() mooring.Session {
 	return s
 }
 
-// title is the session's first one. A side request asks about a conversation and names none.
+// title is the session's first one, empty where it has messages already. A side request asks about a conversation and names none.
 func (t *running) title() string {
-	switch title := t.found.Known.Title; {
-	case t.Rules().NoTexts, t.side():
+	if t.Rules().NoTexts || t.side() || !t.found.New && t.found.Known.Tip != "" {
 		return ""
-	case title != "":
+	}
+	if title := wire.UserText(t.view.messages); title != "" {
 		return title
 	}
 	return t.shown()
@@ -294,10 +294,10 @@ func (t *running) remember() {
 	t.forgetFormer()
 	if t.found.New {
 		k := identify.Known{Session: c.Session}
-		t.Identify.Learn(k, t.found, t.found.Names)
+		t.Memory.Learn(k, t.found, t.found.Names)
 		t.Route.ForgetNew(s.Tenant, s.ID)
 	} else {
-		t.Identify.Learn(identify.Known{Session: t.grown()}, t.found, t.found.Aliases)
+		t.Memory.Learn(identify.Known{Session: t.grown()}, t.found, t.found.Aliases)
 	}
 }
 

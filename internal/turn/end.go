@@ -116,7 +116,7 @@ func (t *running) owe(ctx context.Context, c *mooring.End, err error) {
 		return
 	}
 	t.Record.Owe(ctx, c)
-	t.Identify.Forget(t.turn.Tenant, t.turn.Session, nil)
+	t.Memory.Forget(t.turn.Tenant, t.turn.Session, nil)
 	t.Route.Forget(t.turn.Tenant, t.turn.Session)
 }
 
@@ -134,7 +134,7 @@ func (t *running) settled(ctx context.Context, c *mooring.End, seen wire.Digest)
 		t.Route.Used(*t.pin)
 	}
 	if !t.side() {
-		t.Identify.Ended(&t.turn, seen)
+		t.Memory.Ended(&t.turn, seen)
 	}
 	if t.Observe != nil {
 		ended := t.turn
@@ -149,7 +149,7 @@ func (t *running) keepAnswer(c *mooring.End, out forward.Outcome) (wire.Digest, 
 	if out.Answer.Message == nil || t.side() {
 		return wire.Digest{}, nil
 	}
-	d := t.Identify.Digester(t.turn.Tenant)
+	d := t.Memory.Digester(t.turn.Tenant)
 	self, err := d.Message(t.req.Protocol, out.Answer.Message)
 	if err != nil {
 		return wire.Digest{}, err

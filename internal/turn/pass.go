@@ -65,7 +65,7 @@ func (p *Pass) call(u *upstream.Upstream) forward.Call {
 }
 
 func passAnswer(res *forward.Response, sink Sink) error {
-	whole, body, err := res.Short()
+	whole, body, err := res.Brief()
 	if err != nil {
 		return err
 	}
@@ -75,13 +75,12 @@ func passAnswer(res *forward.Response, sink Sink) error {
 		}
 		return nil
 	}
-	if sink.Head(Head{Status: res.Status, Header: res.Header, Length: -1}) != nil {
-		return nil
+	if gone := sink.Head(Head{Status: res.Status, Header: res.Header, Length: -1}); gone == nil {
+		if err := res.Pass(sink); err != nil {
+			return err
+		}
+		sink.Trailer(res.Trailer())
 	}
-	if err := res.Pass(sink); err != nil {
-		return err
-	}
-	sink.Trailer(res.Trailer())
 	return nil
 }
 

@@ -28,7 +28,7 @@ func (t *running) acknowledge(ctx context.Context) error {
 	reply := wire.ChatReply{
 		ID: "chatcmpl-" + string(t.found.Known.ID), Model: t.req.Wire.Model, Text: fmt.Sprintf(begunAnew, t.found.ClientID), Created: t.Now().Unix(),
 	}
-	self, err := t.Identify.Digester(t.req.Caller.Tenant).Message(t.req.Protocol, reply.Message())
+	self, err := t.Memory.Digester(t.req.Caller.Tenant).Message(t.req.Protocol, reply.Message())
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (t *running) acknowledge(ctx context.Context) error {
 	if err := t.Record.Commit(context.WithoutCancel(ctx), c); err != nil {
 		return err
 	}
-	t.Identify.Learn(identify.Known{Session: s}, t.found, t.found.Names)
+	t.Memory.Learn(identify.Known{Session: s}, t.found, t.found.Names)
 	t.forgetFormer()
 	t.sink.About(About{ClientID: t.found.ClientID, Session: s.ID, Kind: t.found.Kind, Parent: s.Parent, Identity: t.found.Identity})
 	return t.say(reply)
@@ -47,7 +47,7 @@ func (t *running) acknowledge(ctx context.Context) error {
 // forgetFormer drops what is remembered of the session that the chat has left: it has another key now.
 func (t *running) forgetFormer() {
 	if t.former != nil && !t.former.New {
-		t.Identify.Forget(t.req.Caller.Tenant, t.former.Known.ID, nil)
+		t.Memory.Forget(t.req.Caller.Tenant, t.former.Known.ID, nil)
 	}
 }
 

@@ -88,23 +88,28 @@ type FailoverOn struct {
 	Statuses    []int
 }
 
-// Identifier finds sessions.
+// Identifier finds sessions, and places in them.
 type Identifier interface {
 	Resolve(ctx context.Context, q identify.Request) (*identify.Finding, error)
 	Locate(ctx context.Context, f *identify.Finding, q identify.Request) (*identify.Place, error)
-	Digester(t mooring.Tenant) *wire.Digester
-	Learn(k identify.Known, f *identify.Finding, aliases []mooring.Alias)
-	Ended(turn *mooring.Turn, seen wire.Digest)
 	Before(ctx context.Context, f *identify.Finding, q identify.Request) (int, error)
 	Reset(old *identify.Finding, q identify.Request) *identify.Finding
 	Retried(f *identify.Finding, q identify.Request, question mooring.MessageID) (*identify.Place, error)
 	Known(ctx context.Context, t mooring.Tenant, id mooring.SessionID) (identify.Known, error)
+}
+
+// Memory is what is remembered of sessions, and the digests by which they are.
+type Memory interface {
+	Digester(t mooring.Tenant) *wire.Digester
+	Learn(k identify.Known, f *identify.Finding, aliases []mooring.Alias)
+	Ended(turn *mooring.Turn, seen wire.Digest)
 	Forget(t mooring.Tenant, id mooring.SessionID, aliases []mooring.Alias)
 }
 
 // Runner runs turns. All fields but Observe are required.
 type Runner struct {
 	Identify Identifier
+	Memory   Memory
 	Fleet    *upstream.Fleet
 	Route    *route.Picker
 	Forward  *forward.Engine
@@ -193,7 +198,7 @@ type target struct {
 
 // arrive finds the candidates, the session and the place in its tree, and waits for its turn.
 func (t *running) arrive(ctx context.Context) error {
-	d := t.Identify.Digester(t.req.Caller.Tenant).Bytes(t.req.Body.Bytes())
+	d := t.Memory.Digester(t.req.Caller.Tenant).Bytes(t.req.Body.Bytes())
 	t.digest = d[:]
 	if err := t.look(ctx); err != nil {
 		return err

@@ -75,14 +75,14 @@ func joinLine(dst, text []byte) []byte {
 func UserText(messages []Message) string {
 	for _, m := range slices.Backward(messages) {
 		if m.Role == "user" {
-			return firstRunes(userText(m.Raw), titleRunes)
+			return firstRunes(spoken(m.Raw), titleRunes)
 		}
 	}
 	return ""
 }
 
-// userText gives the cleaned text parts of a message, a line or more each.
-func userText(message []byte) []byte {
+// spoken gives the cleaned text parts of a message, a line or more each.
+func spoken(message []byte) []byte {
 	content := message
 	if kindOf(message) == '{' {
 		content = member(message, "content")

@@ -48,19 +48,8 @@ func (w *writer) open(ctx context.Context, c *mooring.Begin) error {
 	if err := w.copyable(ctx, c); err != nil || c.Err != nil {
 		return err
 	}
-	if c.Reset != nil {
-		if err := w.reset(ctx, c); err != nil {
-			return err
-		}
-	} else if len(c.Aliases) > 0 {
-		holder, err := w.addAlias(ctx, c.Session, c.Aliases[0])
-		if err != nil {
-			return err
-		}
-		if holder != c.Session.ID {
-			c.Err = mooring.Errorf(mooring.CodeSessionTaken, "Another request has just begun this session; try again.")
-			return nil
-		}
+	if err := w.takeName(ctx, c); err != nil || c.Err != nil {
+		return err
 	}
 	fresh, err := w.insertSession(ctx, c)
 	if err != nil {
@@ -85,6 +74,21 @@ func (w *writer) addAlias(ctx context.Context, s mooring.Session, a mooring.Alia
 	var holder mooring.SessionID
 	_, err = w.first(ctx, []any{&holder}, aliasHolder, raw(s.Tenant), text(a.Class), bytes(a.Value))
 	return holder, err
+}
+
+// takeName gives a new session the alias that decides whether it is the first.
+func (w *writer) takeName(ctx context.Context, c *mooring.Begin) error {
+	if c.Reset != nil {
+		return w.reset(ctx, c)
+	}
+	if len(c.Aliases) == 0 {
+		return nil
+	}
+	holder, err := w.addAlias(ctx, c.Session, c.Aliases[0])
+	if err == nil && holder != c.Session.ID {
+		c.Err = mooring.Errorf(mooring.CodeSessionTaken, "Another request has just begun this session; try again.")
+	}
+	return err
 }
 
 // stillNamed sees that another replica has not given the alias to another session meanwhile.

@@ -9,10 +9,10 @@ import (
 	"mooring"
 )
 
-// resetOf begins session n in the place of the one that has these aliases.
-func resetOf(n, old int, aliases ...mooring.Alias) *mooring.Begin {
+// resetTo begins session n in the place of session 1, which has these aliases.
+func resetTo(n int, aliases ...mooring.Alias) *mooring.Begin {
 	c := newSession(n)
-	c.Session.Key, c.Session.Relation, c.Session.ResetOf, c.Session.Cut = aliases[0].Value, mooring.RelationReset, sessionID(old), []byte("cut")
+	c.Session.Key, c.Session.Relation, c.Session.ResetOf, c.Session.Cut = aliases[0].Value, mooring.RelationReset, sessionID(1), []byte("cut")
 	c.Aliases = aliases
 	c.Reset = &mooring.Reset{Key: "next-" + string(sessionID(n)), Alias: mooring.Alias{Class: mooring.ClassAny, Value: "next-" + string(sessionID(n))}}
 	return c
@@ -33,7 +33,7 @@ func chatTests() []test {
 		{"a reset takes the chat's aliases, and the session before gets a key of its own", func(t *testing.T, s Store) {
 			first := newSession(1)
 			first.Aliases = []mooring.Alias{chat, other}
-			reset := resetOf(2, 1, chat)
+			reset := resetTo(2, chat)
 			apply(t, s, first, reset)
 			if got := holder(t, s, chat); got != sessionID(2) {
 				t.Errorf("the chat is on %s, want the new session", got)
@@ -52,7 +52,7 @@ func chatTests() []test {
 		{"of two resets at once both are made, and each key means one session", func(t *testing.T, s Store) {
 			first := newSession(1)
 			first.Aliases = []mooring.Alias{chat}
-			apply(t, s, first, resetOf(2, 1, chat), resetOf(3, 1, chat))
+			apply(t, s, first, resetTo(2, chat), resetTo(3, chat))
 			if got := holder(t, s, chat); got != sessionID(3) {
 				t.Errorf("the chat is on %s, want the last one", got)
 			}
@@ -64,7 +64,7 @@ func chatTests() []test {
 		{"a reset committed twice is one", func(t *testing.T, s Store) {
 			first := newSession(1)
 			first.Aliases = []mooring.Alias{chat}
-			reset := resetOf(2, 1, chat)
+			reset := resetTo(2, chat)
 			reset.Turn, reset.Ack = mooring.Turn{}, []byte("ack")
 			batch := []mooring.Change{first, reset}
 			apply(t, s, batch...)

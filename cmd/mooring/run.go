@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -19,10 +18,10 @@ import (
 
 // runCommand starts a client program beside a running server.
 type runCommand struct {
-	Server  string   `help:"Address of the running server; MOORING_LISTEN or the configured listen where not given." placeholder:"URL"`
-	Key     string   `help:"Client key, where the server has keys; MOORING_KEY where not given." placeholder:"KEY"`
-	Model   string   `help:"Model to use; the only one that the server offers, else the client's own choice, where not given."`
-	Command []string `arg:""                                                                                        help:"The client and its arguments, after --."                             name:"command" optional:"" passthrough:""`
+	Server  string         `help:"Address of the running server; MOORING_LISTEN or the configured listen where left out." placeholder:"URL"`
+	Key     mooring.Secret `help:"Client key; better put it into MOORING_KEY, which others on this machine cannot see."    placeholder:"KEY"`
+	Model   string         `help:"Model to use; the only one that the server offers, else the client's own choice, where not given."`
+	Command []string       `arg:""                                                                                        help:"The client and its arguments, after --."                             name:"command" optional:"" passthrough:""`
 }
 
 // exitError ends the program with the code of the client that it ran.
@@ -39,15 +38,11 @@ func (c *runCommand) Run(p program, cli *commands) error {
 	if len(c.Command) == 0 {
 		return errors.New("run needs a client: mooring run -- claude")
 	}
-	url, err := p.serverURL(cli.Config, c.Server)
+	api, err := remote{Server: base(c.Server), Key: c.Key}.client(p, cli)
 	if err != nil {
 		return err
 	}
-	key := c.Key
-	if key == "" {
-		key, _ = p.env("MOORING_KEY")
-	}
-	at, err := reach(context.Background(), &http.Client{}, url, mooring.Secret(key))
+	at, err := reach(context.Background(), api)
 	if err != nil {
 		return err
 	}

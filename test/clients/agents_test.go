@@ -1,9 +1,12 @@
+//go:build linux
+
 package clients_test
 
 import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,12 +27,19 @@ func delegating(t *testing.T, tool upstreamtest.ToolCall) *upstreamtest.Server {
 	t.Helper()
 	tool.ID = "call_child"
 	upstream := upstreamtest.New(t)
+	answered := make(chan struct{})
+	var once sync.Once
 	upstream.AlwaysFunc(func(r *upstreamtest.Request) upstreamtest.Reply {
 		holds := func(text string) bool { return bytes.Contains(r.Body(), []byte(text)) }
 		switch {
 		case holds(tool.ID): // the call and its result are part of the conversation from here on
-			return upstreamtest.Reply{Text: parentAnswer}
+			// Some start the agent beside them, and would end before it has asked anything.
+			return upstreamtest.Reply{Text: parentAnswer, Hold: answered}
 		case holds(childPrompt):
+			go func() {
+				<-r.Done()
+				once.Do(func() { close(answered) })
+			}()
 			return upstreamtest.Reply{Text: childAnswer}
 		case holds(taskPrompt) && holds(`"tools"`):
 			return upstreamtest.Reply{Tool: &tool}
@@ -48,15 +58,18 @@ func TestAgents(t *testing.T) {
 		tool    upstreamtest.ToolCall
 	}{
 		{
-			"claude", []string{"claude", "--allowedTools", "Agent", "-p"},
+			"claude",
+			[]string{"claude", "--allowedTools", "Agent", "-p"},
 			upstreamtest.ToolCall{Name: "Agent", Arguments: `{"description":"falcon","prompt":"` + childPrompt + `","subagent_type":"general-purpose"}`},
 		},
 		{
-			"codex", []string{"codex", "exec", "--skip-git-repo-check"},
+			"codex",
+			[]string{"codex", "exec", "--skip-git-repo-check"},
 			upstreamtest.ToolCall{Name: "spawn_agent", Namespace: "multi_agent_v1", Arguments: `{"message":"` + childPrompt + `","agent_type":"default"}`},
 		},
 		{
-			"opencode", []string{"opencode", "run"},
+			"opencode",
+			[]string{"opencode", "run"},
 			upstreamtest.ToolCall{Name: "task", Arguments: `{"description":"falcon","prompt":"` + childPrompt + `","subagent_type":"general"}`},
 		},
 	}

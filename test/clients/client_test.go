@@ -1,3 +1,5 @@
+//go:build linux
+
 package clients_test
 
 import (
@@ -41,11 +43,7 @@ type way struct {
 	first []string               // its command line for a first turn, before the prompt
 	next  []string               // for the next one in another process
 	hand  func(home, url string) // sets it up without `mooring run`
-	lacks string                 // what Mooring does not do yet, without which the turns are several sessions
 }
-
-// content is what conversations without an id need.
-const content = "recognising a conversation by its content"
 
 // ways lists them. Claude Code and OpenCode name their sessions always, Codex too; pi where its model says so; Qwen Code,
 // and pi with a model that was set up by hand, never.
@@ -62,15 +60,18 @@ func ways() []way {
 		{name: "pi", first: []string{"pi", "-p"}, next: []string{"pi", "-c", "-p"}},
 		{
 			name:  "pi with messages",
-			lacks: content,
 			first: []string{"pi", "--provider", "anthropic", "--model", "claude-sonnet-4-5", "-p"}, next: []string{"pi", "--provider", "anthropic", "--model", "claude-sonnet-4-5", "-c", "-p"},
 		},
 		{
 			name:  "pi with responses",
 			first: []string{"pi", "--provider", "openai", "--model", "gpt-5", "-p"}, next: []string{"pi", "--provider", "openai", "--model", "gpt-5", "-c", "-p"},
 		},
-		{name: "pi by hand", first: []string{"pi", "-p"}, next: []string{"pi", "-c", "-p"}, hand: piByHand, lacks: content},
-		{name: "qwen", first: []string{"qwen", "-p"}, next: []string{"qwen", "-c", "-p"}, lacks: content},
+		{
+			name:  "pi by hand",
+			first: []string{"pi", "--provider", "hand", "--model", "fake-1", "-p"}, next: []string{"pi", "--provider", "hand", "--model", "fake-1", "-c", "-p"},
+			hand: piByHand,
+		},
+		{name: "qwen", first: []string{"qwen", "-p"}, next: []string{"qwen", "-c", "-p"}},
 	}
 }
 

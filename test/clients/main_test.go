@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package clients_test runs released command-line clients against the built binary, the fake model server behind it.
 //
 // Everything happens in a network namespace that has nothing but loopback: the test binary starts itself again inside one.

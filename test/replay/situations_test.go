@@ -45,20 +45,6 @@ func situations(t *testing.T) []situation {
 	return all
 }
 
-// gaps are the captures that do not land where they should yet, and what Mooring lacks for it.
-func gaps() map[string]string {
-	const content = "recognising a conversation by its content"
-	return map[string]string{
-		"pi-mock-t2":         content,
-		"pi-mocka-t2":        content,
-		"qwen-t1":            content,
-		"qwen-t2":            content,
-		"retry-openai-js":    content,
-		"retry-anthropic-js": content,
-		"retry-ai-sdk":       content,
-	}
-}
-
 // TestEveryRequestLands replays all captures in their order, each answered as its client was answered then: first turns,
 // turns of a new process, forks, sub-agents, title calls, compactions and retries each land where they belong.
 func TestEveryRequestLands(t *testing.T) {
@@ -86,7 +72,6 @@ func land(t *testing.T, before func(*product.Server, string) *product.Server) {
 	s := binary.Serve(t, product.Upstream(upstream.URL))
 	all := situations(t)
 	p := places{sessions: map[string]string{}, owners: map[string]string{}}
-	wrong := map[string]bool{}
 	for i, at := range all {
 		if at.conversation == "-" {
 			at.refused(t, s.URL)
@@ -101,18 +86,8 @@ func land(t *testing.T, before func(*product.Server, string) *product.Server) {
 			upstream.Queue(at.reply(all[i+1:]))
 		}
 		header := at.send(t, s.URL, want)
-		problem := p.check(at, header)
-		if problem == "" {
-			continue
-		}
-		wrong[at.Case] = true
-		if gaps()[at.Case] == "" {
+		if problem := p.check(at, header); problem != "" {
 			t.Errorf("%s (%s): %s", at.file, at.Case, problem)
-		}
-	}
-	for name, lack := range gaps() {
-		if !wrong[name] {
-			t.Errorf("%s lands where it belongs: %q is not lacking any more, take it out of the gaps", name, lack)
 		}
 	}
 }

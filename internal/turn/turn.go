@@ -140,6 +140,9 @@ func (r *Runner) Run(ctx context.Context, req Request, sink Sink) error {
 	t := &running{Runner: r, req: req, sink: sink, cancel: cancel, done: make(chan struct{})}
 	defer t.leave() //nolint:contextcheck // what it waits for outlives the request
 	if err := t.arrive(ctx); err != nil {
+		if why := fenced(ctx); why != nil {
+			return why
+		}
 		return err
 	}
 	switch {

@@ -64,11 +64,11 @@ func newHouse(t *testing.T, rules turn.Rules, specs ...upstream.Spec) *house {
 	fleet := upstream.NewFleet(upstreams(t, specs))
 	t.Cleanup(fleet.Close)
 	h.store = store
+	engine := identify.New(identify.Options{
+		Store: store, Secret: secret, NewSession: func() mooring.SessionID { return mooring.SessionID("ses_" + h.next()) }, NewKey: h.key,
+	})
 	h.Runner = &turn.Runner{
-		Identify: identify.New(identify.Options{
-			Store: store, Secret: secret, NewSession: func() mooring.SessionID { return mooring.SessionID("ses_" + h.next()) }, NewKey: h.key,
-		}),
-		Fleet: fleet,
+		Identify: engine, Memory: engine, Fleet: fleet, Failed: store.FailedTurns, Owners: store.Owners,
 		Route: route.New(route.Options{Store: store, Log: writer, Logger: log, Now: time.Now, Policy: route.RoundRobin, PinIdle: time.Hour}),
 		Forward: &forward.Engine{Now: time.Now, Limits: func() forward.Limits {
 			return forward.Limits{Peek: time.Second, StreamIdle: 10 * time.Second, Answer: 1 << 20, Linger: time.Second}

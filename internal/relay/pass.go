@@ -57,12 +57,12 @@ func (a *API) passOn(s *sink, r *http.Request, prefix string) error {
 	}
 	ask := serve.Ask{}
 	if len(body.Bytes()) > 0 {
-		seen, err := glance(r, body.Bytes(), rules.Wire)
-		if err != nil {
+		var says seen
+		if says, err = glance(r, body.Bytes(), rules.Wire); err != nil {
 			return err
 		}
-		req.Body, req.Model, req.Objects = body, seen.model, append(req.Objects, seen.objects...)
-		ask = serve.Ask{Model: seen.model, Unread: seen.unread}
+		req.Body, req.Model, req.Objects = body, says.model, append(req.Objects, says.objects...)
+		ask = serve.Ask{Model: says.model, Unread: says.unread}
 	}
 	release, err := a.Gate.Admit(r.Context(), caller, ask)
 	if err != nil {

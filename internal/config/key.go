@@ -29,7 +29,8 @@ type Key struct {
 	// When the key stops working (RFC 3339).
 	Expires time.Time `yaml:"expires,omitempty"`
 
-	// Globs of the models that the key may ask for; none given means all.
+	// Globs of the models that the key may ask for; none given means all. A key with some is refused where a body may name a
+	// model that Mooring cannot read: a compressed body, a broken form, another spelling of the member.
 	Models []string `yaml:"models,omitempty"`
 
 	// Requests per minute; 0 for no limit.

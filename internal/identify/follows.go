@@ -42,6 +42,19 @@ func (e *Engine) follows(ctx context.Context, q Request, r *reading, f *Finding)
 	return found, nil
 }
 
+// mayName refuses a request that speaks of what another tenant owns, whatever decides its session.
+func (e *Engine) mayName(ctx context.Context, t mooring.Tenant, ids []seen) error {
+	for _, id := range ids {
+		if !id.object {
+			continue
+		}
+		if _, err := e.owner(ctx, t, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func whyNotFollowed(owner mooring.Object) string {
 	if owner.Session == "" {
 		return "no answer of that id was given here"

@@ -52,7 +52,9 @@ func (e *Engine) Resolve(ctx context.Context, q Request) (*Finding, error) {
 	}
 	f := &Finding{Kind: mooring.KindMain, Evidence: r.ignored, resets: e.since()}
 	if r.exact != "" {
-		err = e.exactly(ctx, q, r, f)
+		if err = e.mayName(ctx, q.Tenant, r.ids); err == nil {
+			err = e.exactly(ctx, q, r, f)
+		}
 		return f, e.sided(q, f, err)
 	}
 	found, err := e.follows(ctx, q, r, f)

@@ -137,7 +137,7 @@ func (a *API) serve(s *sink, r *http.Request, route turnRoute) error {
 	if err != nil {
 		return err
 	}
-	release, err := a.Gate.Admit(r.Context(), caller, serve.Ask{Model: decoded.Model, Turn: true})
+	release, err := a.Gate.Admit(r.Context(), caller, serve.Ask{Model: decoded.Model, Unread: decoded.OddModel, Turn: true})
 	if err != nil {
 		return err
 	}
@@ -150,14 +150,14 @@ func (a *API) serve(s *sink, r *http.Request, route turnRoute) error {
 
 // fail answers with an error, unless the client has gone or the answer has begun.
 func (a *API) fail(s *sink, r *http.Request, p mooring.Protocol, err error) {
+	if s.begun {
+		panic(http.ErrAbortHandler) // the client must not take a stump for the whole answer, also where the server ends
+	}
 	if errors.Is(err, context.Canceled) || r.Context().Err() != nil {
 		return
 	}
 	if kind := mooring.KindOf(err); kind == mooring.KindInternal || kind == mooring.KindStore {
 		a.Log.LogAttrs(r.Context(), slog.LevelError, "turn failed", slog.String("request_id", serve.RequestID(r.Context())), slog.Any("err", err))
-	}
-	if s.begun {
-		panic(http.ErrAbortHandler) // the client must not take a stump for the whole answer
 	}
 	problem.Write(s.w, p, err)
 }

@@ -19,8 +19,9 @@ const (
 
 // Ask is what a request wants of its key.
 type Ask struct {
-	Model string // empty where it names none
-	Turn  bool   // it takes one of the key's places until it is released
+	Model  string // empty where it names none
+	Unread bool   // its body may name a model in a way that others read and this server does not
+	Turn   bool   // it takes one of the key's places until it is released
 }
 
 // limits keeps the state of the keys' limits, by name.
@@ -80,6 +81,10 @@ func (s *Server) Admit(ctx context.Context, c mooring.Caller, ask Ask) (release 
 	}
 	if ask.Model != "" && !key.mayUse(ask.Model) {
 		return release, mooring.Errorf(mooring.CodeModelNotFound, "This key may not use the model %q; ask for one of its own models.", ask.Model)
+	}
+	if ask.Unread && len(key.Models) > 0 {
+		return release, mooring.Errorf(mooring.CodeUnsupportedMediaType,
+			"This key may use some models only, and the body does not say plainly which one it asks for; send JSON with one member model, or a form, uncompressed.")
 	}
 	if err := s.checkBudget(ctx, key); err != nil {
 		return release, err

@@ -118,7 +118,7 @@ func (t *running) next(ctx context.Context, tried map[mooring.UpstreamName]bool)
 		mark = mooring.PinMoved
 	}
 	t.aim(to, mark)
-	t.bound = mark == mooring.PinHit
+	t.bound = mark == mooring.PinHit || t.side() // it moves alone
 	return t.moveRemote(ctx) == nil
 }
 
@@ -126,6 +126,10 @@ func (t *running) next(ctx context.Context, tried map[mooring.UpstreamName]bool)
 func (t *running) moveRemote(ctx context.Context) error {
 	t.remote, t.moved = "", false
 	if len(t.target.SessionHeaders) == 0 {
+		return nil
+	}
+	if t.side() && t.target.Remote {
+		t.remote = t.NewKey()
 		return nil
 	}
 	id, err := t.Route.Remote(ctx, t.turn.Tenant, t.turn.Session, t.target.Server())
@@ -229,7 +233,7 @@ func (t *running) settleAt(ctx context.Context) error {
 	}
 	if t.target.Upstream != from.Upstream {
 		t.setTarget(from)
-		t.bound = false
+		t.bound = t.side()
 	}
 	return nil
 }

@@ -196,7 +196,7 @@ func (t *running) choose(ctx context.Context, c *mooring.Begin) error {
 		c.Claim.Bound = false
 	default:
 		t.aim(t.pin.Upstream, mooring.PinHit)
-		t.bound = t.pin.Bound
+		t.bound = t.pin.Bound || t.side() // the claim is another turn's to keep or to drop
 	}
 	return t.chooseRemote(ctx, c)
 }
@@ -274,12 +274,12 @@ func (t *running) committed(ctx context.Context) error {
 	if err := pending.Wait(context.WithoutCancel(ctx)); err != nil { // it reads the request's bytes, and ends soon
 		return err
 	}
-	t.remember()
+	t.remember(ctx)
 	return nil
 }
 
 // remember keeps in memory what the commit made true.
-func (t *running) remember() {
+func (t *running) remember(ctx context.Context) {
 	c := t.started
 	s := t.found.Known
 	if c.Claim != nil && c.Won != nil && !sameBerth(c.Won, c.Claim) {
@@ -292,13 +292,31 @@ func (t *running) remember() {
 		t.Route.KeepRemote(mooring.RemoteSession{Tenant: s.Tenant, Session: s.ID, Server: c.Remote.Server, ID: c.RemoteID})
 	}
 	t.forgetFormer()
-	if t.found.New {
+	switch {
+	case t.found.New:
 		k := identify.Known{Session: c.Session}
 		t.Memory.Learn(k, t.found, t.found.Names)
 		t.Route.ForgetNew(s.Tenant, s.ID)
-	} else {
+	case t.side():
+		t.joined(ctx)
+	default:
 		t.Memory.Learn(identify.Known{Session: t.grown()}, t.found, t.found.Aliases)
 	}
+}
+
+// joined keeps what a side request added to its session, and leaves what memory has of the conversation as it stands by now:
+// other turns may have begun or ended since the session was found.
+func (t *running) joined(ctx context.Context) {
+	s := t.found.Known
+	k, err := t.Identify.Known(ctx, s.Tenant, s.ID)
+	if err != nil {
+		t.Memory.Forget(s.Tenant, s.ID, nil)
+		return
+	}
+	if models := t.started.Session.Models; models != nil {
+		k.Models = models
+	}
+	t.Memory.Learn(k, t.found, t.found.Aliases)
 }
 
 // grown is the session after the commit, as memory keeps it.
@@ -319,7 +337,7 @@ func (t *running) aimAtWinner() {
 	for _, c := range t.choices {
 		if c.Name == t.pin.Upstream {
 			t.aim(c.Name, mooring.PinHit)
-			t.bound = t.pin.Bound
+			t.bound = t.pin.Bound || t.side()
 		}
 	}
 }

@@ -11,6 +11,9 @@ import (
 
 // rotated takes over the session id that an upstream with sessions of its own answered with; it is sent from the next turn on.
 func (t *running) rotated(res *forward.Response) {
+	if t.side() { // its id was for this request alone
+		return
+	}
 	if id := res.SessionID(); t.remote != "" && id != "" && id != t.remote && safeRemote(id) {
 		t.remote, t.moved = id, true
 	}
@@ -88,9 +91,10 @@ func (t *running) end(ctx context.Context, out forward.Outcome, status int) erro
 	return nil
 }
 
-// objects are the ids by which the upstream knows what it answered, and by which the client may speak of it.
+// objects are the ids by which the upstream knows what it answered, and by which the client may speak of it. The id of an answer
+// that broke off has reached the client too.
 func (t *running) objects(out forward.Outcome, status int) []mooring.Object {
-	if t.req.Protocol != mooring.Responses || !answered(out, status) {
+	if t.req.Protocol != mooring.Responses || status/100 != 2 {
 		return nil
 	}
 	o := mooring.Object{Tenant: t.turn.Tenant, Session: t.turn.Session, Upstream: t.turn.Upstream, Account: t.turn.Account}
@@ -99,6 +103,9 @@ func (t *running) objects(out forward.Outcome, status int) []mooring.Object {
 		response := o
 		response.ID, response.Message = id, t.turn.Answer
 		list = append(list, response)
+	}
+	if !answered(out, status) {
+		return list
 	}
 	for _, f := range t.req.Wire.Fields {
 		if f.Path == "conversation" && f.Value != "" {

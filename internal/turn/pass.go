@@ -10,6 +10,7 @@ import (
 	"mooring"
 	"mooring/internal/forward"
 	"mooring/internal/upstream"
+	"mooring/internal/wire"
 )
 
 // Pass is a request that makes no turn: it goes to an upstream and its answer back, and nothing is written down.
@@ -22,20 +23,20 @@ type Pass struct {
 	Header   http.Header
 	Body     forward.Body // nil for none
 	Model    string       // empty where it names none
-	Object   string       // id of what an upstream keeps, where the path is about one
+	Objects  []wire.Field // ids of what an upstream keeps, in the path or in the body
 	Walled   bool         // tenants share what an upstream keeps: it is served only where the configuration opens it
 }
 
 // Pass takes a request to an upstream and its answer back. An error means that nothing has been written to the sink.
 func (r *Runner) Pass(ctx context.Context, req Pass, sink Sink) error {
-	to, err := r.passTo(ctx, &req)
+	to, account, err := r.passTo(ctx, &req)
 	if err != nil {
 		return err
 	}
 	var lost error
 	for _, u := range to {
 		sink.About(About{Upstream: u.Name})
-		res, err := r.Forward.Open(ctx, req.call(u))
+		res, err := r.Forward.Open(ctx, req.call(u, account))
 		if err == nil {
 			defer res.Close()
 			return passAnswer(res, sink)
@@ -51,12 +52,12 @@ func (r *Runner) Pass(ctx context.Context, req Pass, sink Sink) error {
 // sameWay says that another upstream may be asked: the request names no thing that only this one keeps, and brings no credential
 // of the client's own.
 func sameWay(u *upstream.Upstream, req *Pass) bool {
-	return u.Failover == "next" && req.Model != "" && req.Object == "" && req.Caller.Own.Empty()
+	return u.Failover == "next" && req.Model != "" && len(req.Objects) == 0 && req.Caller.Own.Empty()
 }
 
-func (p *Pass) call(u *upstream.Upstream) forward.Call {
+func (p *Pass) call(u *upstream.Upstream, account mooring.AccountName) forward.Call {
 	c := forward.Call{
-		Upstream: u, Account: u.Account(""), Protocol: p.Protocol, Method: p.Method, Path: p.Path, Query: p.Query, Header: p.Header, Own: p.Caller.Own,
+		Upstream: u, Account: u.Account(account), Protocol: p.Protocol, Method: p.Method, Path: p.Path, Query: p.Query, Header: p.Header, Own: p.Caller.Own,
 	}
 	if p.Body != nil {
 		c.Body = p.Body
@@ -85,18 +86,18 @@ func passAnswer(res *forward.Response, sink Sink) error {
 }
 
 // passTo gives the upstreams to be asked, the first one first. One tenant's requests go to one upstream as long as that is well:
-// what it made there is there.
-func (r *Runner) passTo(ctx context.Context, req *Pass) ([]*upstream.Upstream, error) {
+// what it made there is there, under the account that made it.
+func (r *Runner) passTo(ctx context.Context, req *Pass) ([]*upstream.Upstream, mooring.AccountName, error) {
 	all := r.Fleet.Candidates(req.Protocol, req.Model)
 	if req.Model == "" {
 		all = slices.DeleteFunc(slices.Clone(r.Fleet.All()), func(u *upstream.Upstream) bool { return !u.Understands(req.Protocol) })
 	}
 	owner, err := r.owner(ctx, req)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	if owner != "" {
-		all = slices.DeleteFunc(slices.Clone(all), func(u *upstream.Upstream) bool { return u.Name != owner })
+	if owner.Upstream != "" {
+		all = slices.DeleteFunc(slices.Clone(all), func(u *upstream.Upstream) bool { return u.Name != owner.Upstream })
 	}
 	if req.Walled {
 		all = slices.DeleteFunc(slices.Clone(all), func(u *upstream.Upstream) bool { return !opens(u, req.Path) })
@@ -104,36 +105,46 @@ func (r *Runner) passTo(ctx context.Context, req *Pass) ([]*upstream.Upstream, e
 	switch {
 	case len(all) > 0:
 	case req.Model != "" && !req.Walled:
-		return nil, noModel(req.Model)
+		return nil, "", noModel(req.Model)
 	default:
-		return nil, mooring.Errorf(mooring.CodeNotFound, "There is nothing at this path; an operator can open it with passthrough in the configuration of an upstream.")
+		return nil, "", mooring.Errorf(mooring.CodeNotFound, "There is nothing at this path; an operator can open it with passthrough in the configuration of an upstream.")
 	}
 	order := r.Route.Order(string(req.Caller.Tenant), choicesOf(all, r.Now()))
 	out := make([]*upstream.Upstream, len(order))
 	for i, c := range order {
 		out[i] = all[slices.IndexFunc(all, func(u *upstream.Upstream) bool { return u.Name == c.Name })]
 	}
-	return out, nil
+	return out, owner.Account, nil
 }
 
-// owner gives the upstream that keeps what the path is about; empty where nobody here knows it. What another tenant owns does
-// not exist.
-func (r *Runner) owner(ctx context.Context, req *Pass) (mooring.UpstreamName, error) {
-	if req.Object == "" {
-		return "", nil
+// owner gives the record of what the request is about, where an upstream keeps that; empty where nobody here knows it. What
+// another tenant owns does not exist.
+func (r *Runner) owner(ctx context.Context, req *Pass) (mooring.Object, error) {
+	var kept mooring.Object
+	for _, f := range req.Objects {
+		owners, err := r.Owners(ctx, req.Caller.Tenant, f.Value)
+		switch {
+		case err != nil:
+			return kept, err
+		case len(owners) == 0:
+		case owners[0].Tenant != req.Caller.Tenant:
+			return kept, unknownObject(f)
+		case kept.Upstream == "" && r.Fleet.Get(owners[0].Upstream) != nil:
+			kept = owners[0]
+		}
 	}
-	owners, err := r.Owners(ctx, req.Caller.Tenant, req.Object)
-	switch {
-	case err != nil:
-		return "", err
-	case len(owners) == 0:
-		return "", nil
-	case owners[0].Tenant != req.Caller.Tenant:
-		return "", mooring.Errorf(mooring.CodeNotFound, "Response with id '%s' not found.", req.Object)
-	case r.Fleet.Get(owners[0].Upstream) == nil:
-		return "", nil
+	return kept, nil
+}
+
+// unknownObject is worded as the API words it.
+func unknownObject(f wire.Field) error {
+	switch f.Path {
+	case "conversation":
+		return mooring.Errorf(mooring.CodeNotFound, "Conversation with id '%s' not found.", f.Value)
+	case "previous_response_id":
+		return mooring.Errorf(mooring.CodeNotFound, "Previous response with id '%s' not found.", f.Value)
 	}
-	return owners[0].Upstream, nil
+	return mooring.Errorf(mooring.CodeNotFound, "Response with id '%s' not found.", f.Value)
 }
 
 // opens says whether an upstream lets a path about kept things through: where it is asked with the client's own credential, the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,6 +23,7 @@ type Request struct {
 	Protocol  mooring.Protocol
 	Model     string // empty where it is missing or no text
 	Stream    bool   // a stream is asked for
+	OddModel  bool   // a member is called model in other letters: some servers do not tell case apart
 	OddStream bool   // the member that asks for one is neither a boolean nor null: only the upstream knows what it makes of that
 	Messages  []Message
 	// MessagesAt is where the list of messages begins in the body and where it ends, brackets included; zeros where there is none.
@@ -84,18 +86,18 @@ func needsMessage(r *Request) error {
 	return nil
 }
 
-// ModelOf reads which model a request names that makes no turn; empty where it names none.
-func ModelOf(body []byte, lim Limits) (string, error) {
+// Glance reads what a request that makes no turn says of itself: the model and the ids, where it names any.
+func Glance(body []byte, lim Limits) (*Request, error) {
 	if !utf8.Valid(body) {
-		return "", mooring.Errorf(mooring.CodeInvalidJSON, "The body is not UTF-8.")
+		return nil, mooring.Errorf(mooring.CodeInvalidJSON, "The body is not UTF-8.")
 	}
 	r := reader{
 		dec: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true)), body: body, limit: lim.JSONDepth, req: &Request{},
 	}
 	if err := r.document(); err != nil {
-		return "", invalidJSON(err)
+		return nil, invalidJSON(err)
 	}
-	return r.req.Model, nil
+	return r.req, nil
 }
 
 // reader is one pass over a body. A fault is kept until the pass has shown that the body is JSON at all.
@@ -196,6 +198,7 @@ func (r *reader) member(name []byte) error {
 		if key != "" && key == r.dialect.system {
 			r.req.System = v
 		}
+		r.req.OddModel = r.req.OddModel || len(key) == len("model") && strings.EqualFold(key, "model")
 		r.req.Fields = appendFields(r.req.Fields, key, v)
 	}
 	return nil

@@ -200,7 +200,7 @@ func TestUserText(t *testing.T) {
 	}
 }
 
-func TestModelOf(t *testing.T) {
+func TestGlance(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		body, want string
@@ -214,9 +214,12 @@ func TestModelOf(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := wire.ModelOf([]byte(tt.body), limits)
-			if got != tt.want || (err == nil) != (tt.code == "") || err != nil && mooring.CodeOf(err) != tt.code {
-				t.Errorf("ModelOf = %q, %v; want %q, %q", got, err, tt.want, tt.code)
+			got, err := wire.Glance([]byte(tt.body), limits)
+			if err != nil {
+				got = &wire.Request{}
+			}
+			if got.Model != tt.want || (err == nil) != (tt.code == "") || err != nil && mooring.CodeOf(err) != tt.code {
+				t.Errorf("Glance = %+v, %v; want %q, %q", got, err, tt.want, tt.code)
 			}
 		})
 	}

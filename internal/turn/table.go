@@ -41,6 +41,7 @@ func (b *table) enter(t *running) {
 		add(b.ofChat, now, t)
 		t.listed = now
 	}
+	t.unnamed = t.nameless
 	add(b.ofBody, t.body(), t)
 }
 
@@ -74,7 +75,8 @@ func (b *table) fence(key chat, why error) {
 	}
 }
 
-// earlier gives a turn of an equal request for which same says that this one is sent in its place; nil where there is none.
+// earlier gives a turn of an equal request for which same says that this one is sent in its place; nil where there is none. Of the
+// other one, same may only read what does not change, or what the table's lock guards.
 func (b *table) earlier(t *running, same func(other *running) bool) *running {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -119,8 +121,12 @@ func (t *running) replace(ctx context.Context) (replaced bool, err error) {
 	if key == "" && !again {
 		return false, nil
 	}
+	here := t.found.Known.ID
+	if t.former != nil {
+		here = t.former.Known.ID // where the request's first try has begun the chat anew
+	}
 	other := t.table.earlier(t, func(o *running) bool {
-		same := o.found.Known.ID == t.found.Known.ID || o.nameless && t.nameless
+		same := o.listed.session == here || o.unnamed && t.nameless
 		return same && (again || key == idempotencyKey(o.req.Header))
 	})
 	if other == nil {

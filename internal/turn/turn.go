@@ -152,14 +152,15 @@ func (r *Runner) Run(ctx context.Context, req Request, sink Sink) error {
 // running is one turn on its way.
 type running struct {
 	*Runner
-	req    Request
-	sink   Sink
-	cancel context.CancelCauseFunc
-	done   chan struct{} // closed when the turn has ended
-	digest []byte        // keyed digest of the request's body
-	view   view
-	upward forward.Body // the body as the upstream gets it
-	listed chat         // where the table of running turns has it
+	req     Request
+	sink    Sink
+	cancel  context.CancelCauseFunc
+	done    chan struct{} // closed when the turn has ended
+	digest  []byte        // keyed digest of the request's body
+	view    view
+	upward  forward.Body // the body as the upstream gets it
+	listed  chat         // where the table of running turns has it; guarded by that
+	unnamed bool         // nameless, as the table has it; guarded by that
 
 	former   *identify.Finding // what the chat was on before it was reset; nil where it was not
 	nameless bool              // no id of the request decides

@@ -16,8 +16,8 @@ const renameSession = `UPDATE session SET client_key = $4 WHERE tenant = $1 AND 
 func (w *writer) reset(ctx context.Context, c *mooring.Begin) error {
 	tenant := raw(c.Session.Tenant)
 	var former mooring.SessionID
-	for i, a := range c.Aliases {
-		if i == 0 {
+	for _, a := range c.Aliases {
+		if former == "" {
 			if _, err := w.first(ctx, []any{&former}, aliasHolder, tenant, text(a.Class), bytes(a.Value)); err != nil {
 				return err
 			}

@@ -41,6 +41,7 @@ func (t *running) submit(ctx context.Context) error {
 	}
 	t.occupy()
 	t.table.enter(t)
+	t.open()
 	t.started, t.pending = c, t.Record.Submit(ctx, c)
 	return nil
 }

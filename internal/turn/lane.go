@@ -189,6 +189,7 @@ func (t *running) leave() {
 		_ = t.pending.Wait(context.Background()) // its turn has ended without it
 	}
 	t.table.leave(t)
+	t.open()
 	if t.guarded != "" {
 		t.retries.Delete(t.guarded)
 	}

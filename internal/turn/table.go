@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"sync"
@@ -142,6 +143,27 @@ func (t *running) replace(ctx context.Context) (replaced bool, err error) {
 		return false, busy("The request that this one is sent again for does not end")
 	case <-ctx.Done():
 		return false, context.Canceled
+	}
+}
+
+// oneByOne lets of several requests with one body and one key only one at a time be on its way into the table, so that the next
+// one finds it there. It is over when the turn stands there.
+func (t *running) oneByOne(ctx context.Context) error {
+	key := idempotencyKey(t.req.Header)
+	if key == "" {
+		return nil
+	}
+	gate := laneKey{tenant: t.req.Caller.Tenant, Alias: mooring.Alias{Class: "\x00body", Value: string(t.digest) + key}}
+	s, _, err := t.lanes.enter(ctx, gate, Queue, Rules{QueueDepth: math.MaxInt, QueueWait: max(giveWay, t.Rules().QueueWait)})
+	t.gate = s
+	return err
+}
+
+// open lets the next one of them come.
+func (t *running) open() {
+	if t.gate != nil {
+		t.lanes.leave(t.gate)
+		t.gate = nil
 	}
 }
 

@@ -171,6 +171,7 @@ type running struct {
 	found      *identify.Finding
 	place      *identify.Place
 	slots      []*slot
+	gate       *slot // held until it stands in the table; nil for none
 
 	turn    mooring.Turn
 	pending *record.Pending // of the Begin that is under way; nil once it is committed
@@ -196,6 +197,9 @@ type target struct {
 func (t *running) arrive(ctx context.Context) error {
 	d := t.Identify.Digester(t.req.Caller.Tenant).Bytes(t.req.Body.Bytes())
 	t.digest = d[:]
+	if err := t.oneByOne(ctx); err != nil {
+		return err
+	}
 	if err := t.look(ctx); err != nil {
 		return err
 	}

@@ -44,24 +44,13 @@ func (t *running) resume(ctx context.Context) error {
 
 // failed looks for the turn: the last one of the session that the request names, else of one that it may have begun.
 func (t *running) failed(ctx context.Context) (*mooring.Turn, identify.Known, error) {
-	tenant := t.req.Caller.Tenant
-	if !t.found.New && (t.found.Sent || !t.view.reset) {
-		k := t.found.Known
-		if k.TipTurn == "" || !over(k.State) {
-			return nil, k, nil
-		}
-		earlier, err := t.Turn(ctx, tenant, k.TipTurn)
-		if mooring.KindOf(err) == mooring.KindNotFound {
-			return nil, k, nil
-		}
-		if err != nil || !t.repeats(&earlier) {
-			return nil, k, err
-		}
-		return &earlier, k, nil
-	}
-	if t.found.New && !t.nameless {
+	switch {
+	case !t.found.New && (t.found.Sent || !t.view.reset):
+		return t.failedHere(ctx)
+	case t.found.New && !t.nameless:
 		return nil, identify.Known{}, nil
 	}
+	tenant := t.req.Caller.Tenant
 	list, err := t.Failed(ctx, tenant, t.digest, t.Now().Add(-retryWithin))
 	if err != nil {
 		return nil, identify.Known{}, err
@@ -79,6 +68,22 @@ func (t *running) failed(ctx context.Context) (*mooring.Turn, identify.Known, er
 		}
 	}
 	return nil, identify.Known{}, nil
+}
+
+// failedHere looks at the last turn of the session that was found.
+func (t *running) failedHere(ctx context.Context) (*mooring.Turn, identify.Known, error) {
+	k := t.found.Known
+	if k.TipTurn == "" || !over(k.State) {
+		return nil, k, nil
+	}
+	earlier, err := t.Turn(ctx, t.req.Caller.Tenant, k.TipTurn)
+	if mooring.KindOf(err) == mooring.KindNotFound {
+		return nil, k, nil
+	}
+	if err != nil || !t.repeats(&earlier) {
+		return nil, k, err
+	}
+	return &earlier, k, nil
 }
 
 // mayBegin says that the request may have begun the session of that turn: where neither names any, or where it begins that chat

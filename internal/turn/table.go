@@ -147,7 +147,7 @@ func (t *running) replace(ctx context.Context) (replaced bool, err error) {
 }
 
 // oneByOne lets of several requests with one body and one key only one at a time be on its way into the table, so that the next
-// one finds it there. It is over when the turn stands there.
+// one finds it there. It is over when the turn stands there, and its session is known.
 func (t *running) oneByOne(ctx context.Context) error {
 	key := idempotencyKey(t.req.Header)
 	if key == "" {

@@ -126,6 +126,26 @@ func TestRetries(t *testing.T) {
 			t.Errorf("%d turns, want 2", len(got))
 		}
 	})
+	t.Run("C069 ten at once with one key are attempts of one turn, the last of them whole", func(t *testing.T) {
+		t.Parallel()
+		u := upstreamtest.New(t)
+		u.Always(upstreamtest.Reply{Delay: 300 * time.Millisecond})
+		p := start(t, one(u))
+		var group sync.WaitGroup
+		answered := atomic.Int64{}
+		for range 10 {
+			group.Go(func() {
+				if p.chat("s", "hi", "Idempotency-Key", "k").status == http.StatusOK {
+					answered.Add(1)
+				}
+			})
+		}
+		group.Wait()
+		turns := p.turns("s")
+		if len(turns) != 1 || len(attempts(turns[0])) != 10 || turns[0]["state"] != "completed" || answered.Load() != 1 {
+			t.Errorf("%d answered; turns = %v, want one of ten attempts", answered.Load(), turns)
+		}
+	})
 	t.Run("of two retries at once one is another turn", func(t *testing.T) {
 		t.Parallel()
 		u := upstreamtest.New(t)

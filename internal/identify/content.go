@@ -52,15 +52,7 @@ func (e *Engine) byContent(ctx context.Context, q Request, f *Finding) (bool, er
 	if err != nil {
 		return false, err
 	}
-	how := "content:prefix"
-	h, err := a.byPrefix(ctx)
-	if h == nil && err == nil {
-		how = "content:reply"
-		h, err = a.byReply(ctx)
-	}
-	if h == nil && err == nil && q.Opening != nil {
-		h, err = a.byOpening(ctx, q)
-	}
+	h, how, err := a.meet(ctx, q)
 	if h == nil || err != nil {
 		return false, err
 	}
@@ -72,6 +64,20 @@ func (e *Engine) byContent(ctx context.Context, q Request, f *Finding) (bool, er
 	f.below, f.from = h.message, h.from
 	f.Evidence = append(f.Evidence, mooring.Evidence{Signal: how, Use: "decided", Why: "it sends no id, and its messages hold an answer that this session was given"})
 	return true, nil
+}
+
+// meet looks for the session, by what says most first: an answer that opened a session is that one's alone.
+func (a *alignment) meet(ctx context.Context, q Request) (h *hit, how string, err error) {
+	if q.Opening != nil {
+		if h, err = a.byOpening(ctx, q); h != nil || err != nil {
+			return h, "content:reply", err
+		}
+	}
+	if h, err = a.byPrefix(ctx); h != nil || err != nil {
+		return h, "content:prefix", err
+	}
+	h, err = a.byReply(ctx)
+	return h, "content:reply", err
 }
 
 // byPrefix looks for the conversation up to one of the last answers of the request, as whole as the client sends it.

@@ -84,12 +84,13 @@ func (p *Place) again(question *mooring.Message) {
 
 // talkOf digests the messages of a request, once for all that is asked of them.
 func (e *Engine) talkOf(f *Finding, q Request) (*alignment, error) {
-	if f.talk != nil && f.talk.skip == q.Skip {
+	known := f.talk != nil && f.talk.of(q.Messages)
+	if known && f.talk.skip == q.Skip {
 		return f.talk, nil
 	}
 	d := e.Digester(q.Tenant)
 	a := &alignment{engine: e, digester: d, tenant: q.Tenant, messages: q.Messages, skip: q.Skip}
-	if f.talk != nil {
+	if known {
 		a.digests = f.talk.digests
 	} else {
 		digests, err := d.Messages(q.Wire.Protocol, q.Messages)
@@ -101,6 +102,11 @@ func (e *Engine) talkOf(f *Finding, q Request) (*alignment, error) {
 	a.walk()
 	f.talk = a
 	return a, nil
+}
+
+// of says that it is about these very messages: the session of a command is looked for without the command.
+func (a *alignment) of(messages []wire.Message) bool {
+	return len(a.messages) == len(messages) && (len(messages) == 0 || &a.messages[0] == &messages[0])
 }
 
 // asked gives the message at the tip where the request is that lone question, without an answer so far: sent again after a

@@ -27,7 +27,7 @@ type Finding struct {
 	Known    Known // the session; where New, as it is to be stored
 	New      bool
 	Aliases  []mooring.Alias // to be added, the deciding one first
-	Names    []mooring.Alias // all that the request carries, known ones included
+	Names    []mooring.Alias // all that the request carries, known ones included, less those of other sessions
 	Named    mooring.Alias   // by which a known session was found; zero where by none
 	ClientID string          // what the client should go on with: the id it sent, else the session's key
 	Sent     bool            // the client sent that id
@@ -149,6 +149,10 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 		}
 		f.Known, f.Kind, f.Named = k, kindOfSession(k.Session), a
 		f.Aliases = missing(deciding, hits)
+		f.Names = slices.DeleteFunc(slices.Clone(deciding), func(other mooring.Alias) bool {
+			holder, held := hits[other]
+			return held && holder != id
+		})
 		return nil
 	}
 	f.New, f.Aliases = true, deciding

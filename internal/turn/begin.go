@@ -41,6 +41,9 @@ func (t *running) submit(ctx context.Context) error {
 	}
 	t.occupy()
 	t.table.enter(t)
+	if !t.found.New { // a new session is found by others once it is committed
+		t.open()
+	}
 	t.started, t.pending = c, t.Record.Submit(ctx, c)
 	return nil
 }
@@ -275,6 +278,7 @@ func (t *running) committed(ctx context.Context) error {
 		return err
 	}
 	t.remember(ctx)
+	t.open()
 	return nil
 }
 

@@ -129,9 +129,10 @@ func (l *lanes) also(key laneKey) *slot {
 	return &slot{key}
 }
 
-// admit waits for the session's turn where the rules want that. What was found before a wait may have changed with it: the
+// admit waits for the session's turn where the rules want that; a chat that begins anew waits for none, but ends it. What was found before a wait may have changed with it: the
 // session has moved on, or has come to be, and then others may be in its lane already.
 func (t *running) admit(ctx context.Context) error {
+	t.fence()
 	for !t.side() && !t.holds(t.lane()) {
 		rules := t.Rules()
 		s, waited, err := t.lanes.enter(ctx, t.lane(), t.way(rules), rules)
@@ -188,6 +189,7 @@ func (t *running) leave() {
 		_ = t.pending.Wait(context.Background()) // its turn has ended without it
 	}
 	t.table.leave(t)
+	t.open()
 	if t.guarded != "" {
 		t.retries.Delete(t.guarded)
 	}

@@ -13,13 +13,17 @@ import (
 // begunAnew is what a chat is told that was reset. It holds the chat's id, so that a client without headers is recognised by it.
 const begunAnew = "This is a new chat. Its id is %s."
 
-// anew gives the chat a fresh session in the place of the one that was found, and ends what runs in that.
+// anew gives the chat a fresh session in the place of the one that was found.
 func (t *running) anew() {
-	if !t.found.New {
-		t.table.fence(chat{t.req.Caller.Tenant, t.found.Known.ID}, errReset())
-	}
 	t.former = t.found
 	t.found = t.Identify.Reset(t.found, t.query())
+}
+
+// fence ends what runs in the session that the chat leaves.
+func (t *running) fence() {
+	if t.former != nil && !t.former.New {
+		t.table.fence(chat{t.req.Caller.Tenant, t.former.Known.ID}, errReset())
+	}
 }
 
 // acknowledge answers a command that brings nothing to say: the chat is on a fresh session before its client reads so. It is no

@@ -28,56 +28,71 @@ func (t *running) resume(ctx context.Context) error {
 		return nil
 	}
 	t.guarded = earlier.ID
-	if again, err := t.Turn(ctx, t.req.Caller.Tenant, earlier.ID); err != nil || !t.repeats(&again) { // what was read before the guard may be stale
+	again, err := t.Turn(ctx, t.req.Caller.Tenant, earlier.ID)
+	if err != nil || !t.repeats(&again) { // what was read before the guard may be stale
 		if mooring.KindOf(err) == mooring.KindNotFound {
 			err = nil
 		}
 		return err
 	}
-	if t.found.New {
+	if t.found.New || t.found.Known.ID != known.ID {
 		t.found = identify.Again(t.found, known)
 	}
-	t.resumed = earlier
+	t.resumed = &again
 	return nil
 }
 
-// failed looks for the turn: the last one of the session that the request names, or of one that names none either.
+// failed looks for the turn: the last one of the session that the request names, else of one that it may have begun.
 func (t *running) failed(ctx context.Context) (*mooring.Turn, identify.Known, error) {
-	tenant := t.req.Caller.Tenant
-	if !t.found.New {
-		k := t.found.Known
-		if k.TipTurn == "" || !over(k.State) {
-			return nil, k, nil
-		}
-		earlier, err := t.Turn(ctx, tenant, k.TipTurn)
-		if mooring.KindOf(err) == mooring.KindNotFound {
-			return nil, k, nil
-		}
-		if err != nil || !t.repeats(&earlier) {
-			return nil, k, err
-		}
-		return &earlier, k, nil
-	}
-	if !t.nameless {
+	switch {
+	case !t.found.New && (t.found.Sent || !t.view.reset):
+		return t.failedHere(ctx)
+	case t.found.New && !t.nameless:
 		return nil, identify.Known{}, nil
 	}
+	tenant := t.req.Caller.Tenant
 	list, err := t.Failed(ctx, tenant, t.digest, t.Now().Add(-retryWithin))
 	if err != nil {
 		return nil, identify.Known{}, err
 	}
 	for i := range list {
-		if !nameless(list[i].Identity) || !t.repeats(&list[i]) {
+		if !t.repeats(&list[i]) {
 			continue
 		}
 		k, err := t.Identify.Known(ctx, tenant, list[i].Session)
 		if mooring.KindOf(err) == mooring.KindNotFound {
 			continue
 		}
-		if err != nil || k.TipTurn == list[i].ID {
+		if err != nil || k.TipTurn == list[i].ID && t.mayBegin(&list[i], k) {
 			return &list[i], k, err
 		}
 	}
 	return nil, identify.Known{}, nil
+}
+
+// failedHere looks at the last turn of the session that was found.
+func (t *running) failedHere(ctx context.Context) (*mooring.Turn, identify.Known, error) {
+	k := t.found.Known
+	if k.TipTurn == "" || !over(k.State) {
+		return nil, k, nil
+	}
+	earlier, err := t.Turn(ctx, t.req.Caller.Tenant, k.TipTurn)
+	if mooring.KindOf(err) == mooring.KindNotFound {
+		return nil, k, nil
+	}
+	if err != nil || !t.repeats(&earlier) {
+		return nil, k, err
+	}
+	return &earlier, k, nil
+}
+
+// mayBegin says that the request may have begun the session of that turn: where neither names any, or where it begins that chat
+// anew which the session has taken the place of.
+func (t *running) mayBegin(earlier *mooring.Turn, k identify.Known) bool {
+	if t.found.New {
+		return nameless(earlier.Identity)
+	}
+	return k.ResetOf == t.found.Known.ID
 }
 
 // nameless says that no id of the request decided.

@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"sync"
@@ -41,6 +42,7 @@ func (b *table) enter(t *running) {
 		add(b.ofChat, now, t)
 		t.listed = now
 	}
+	t.unnamed = t.nameless
 	add(b.ofBody, t.body(), t)
 }
 
@@ -74,7 +76,8 @@ func (b *table) fence(key chat, why error) {
 	}
 }
 
-// earlier gives a turn of an equal request for which same says that this one is sent in its place; nil where there is none.
+// earlier gives a turn of an equal request for which same says that this one is sent in its place; nil where there is none. Of the
+// other one, same may only read what does not change, or what the table's lock guards.
 func (b *table) earlier(t *running, same func(other *running) bool) *running {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -119,8 +122,12 @@ func (t *running) replace(ctx context.Context) (replaced bool, err error) {
 	if key == "" && !again {
 		return false, nil
 	}
+	here := t.found.Known.ID
+	if t.former != nil {
+		here = t.former.Known.ID // where the request's first try has begun the chat anew
+	}
 	other := t.table.earlier(t, func(o *running) bool {
-		same := o.found.Known.ID == t.found.Known.ID || o.nameless && t.nameless
+		same := o.listed.session == here || o.unnamed && t.nameless
 		return same && (again || key == idempotencyKey(o.req.Header))
 	})
 	if other == nil {
@@ -136,6 +143,27 @@ func (t *running) replace(ctx context.Context) (replaced bool, err error) {
 		return false, busy("The request that this one is sent again for does not end")
 	case <-ctx.Done():
 		return false, context.Canceled
+	}
+}
+
+// oneByOne lets of several requests with one body and one key only one at a time be on its way into the table, so that the next
+// one finds it there. It is over when the turn stands there, and its session is known.
+func (t *running) oneByOne(ctx context.Context) error {
+	key := idempotencyKey(t.req.Header)
+	if key == "" {
+		return nil
+	}
+	gate := laneKey{tenant: t.req.Caller.Tenant, Alias: mooring.Alias{Class: "\x00body", Value: string(t.digest) + key}}
+	s, _, err := t.lanes.enter(ctx, gate, Queue, Rules{QueueDepth: math.MaxInt, QueueWait: max(giveWay, t.Rules().QueueWait)})
+	t.gate = s
+	return err
+}
+
+// open lets the next one of them come.
+func (t *running) open() {
+	if t.gate != nil {
+		t.lanes.leave(t.gate)
+		t.gate = nil
 	}
 }
 

@@ -160,14 +160,15 @@ func (r *Runner) Run(ctx context.Context, req Request, sink Sink) error {
 // running is one turn on its way.
 type running struct {
 	*Runner
-	req    Request
-	sink   Sink
-	cancel context.CancelCauseFunc
-	done   chan struct{} // closed when the turn has ended
-	digest []byte        // keyed digest of the request's body
-	view   view
-	upward forward.Body // the body as the upstream gets it
-	listed chat         // where the table of running turns has it
+	req     Request
+	sink    Sink
+	cancel  context.CancelCauseFunc
+	done    chan struct{} // closed when the turn has ended
+	digest  []byte        // keyed digest of the request's body
+	view    view
+	upward  forward.Body // the body as the upstream gets it
+	listed  chat         // where the table of running turns has it; guarded by that
+	unnamed bool         // nameless, as the table has it; guarded by that
 
 	former   *identify.Finding // what the chat was on before it was reset; nil where it was not
 	nameless bool              // no id of the request decides
@@ -178,6 +179,7 @@ type running struct {
 	found      *identify.Finding
 	place      *identify.Place
 	slots      []*slot
+	gate       *slot // held until it stands in the table; nil for none
 
 	turn    mooring.Turn
 	pending *record.Pending // of the Begin that is under way; nil once it is committed
@@ -203,6 +205,9 @@ type target struct {
 func (t *running) arrive(ctx context.Context) error {
 	d := t.Memory.Digester(t.req.Caller.Tenant).Bytes(t.req.Body.Bytes())
 	t.digest = d[:]
+	if err := t.oneByOne(ctx); err != nil {
+		return err
+	}
 	if err := t.look(ctx); err != nil {
 		return err
 	}

@@ -20,8 +20,8 @@ const renameSession = `UPDATE session SET client_key = $4 WHERE tenant = $1 AND 
 func (w *writer) reset(ctx context.Context, c *mooring.Begin) error {
 	tenant := raw(c.Session.Tenant)
 	var former mooring.SessionID
-	for i, a := range c.Aliases {
-		if i == 0 {
+	for _, a := range c.Aliases {
+		if former == "" || former == c.Session.ID {
 			if _, err := w.first(ctx, []any{&former}, heldAlias, tenant, text(a.Class), bytes(a.Value), c.Session.ID); err != nil {
 				return err
 			}

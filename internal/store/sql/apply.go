@@ -75,6 +75,9 @@ func (w *writer) all(ctx context.Context, batch []mooring.Change) error {
 	if err := w.lock(ctx, batch); err != nil {
 		return err
 	}
+	if err := w.lockNames(ctx, batch); err != nil {
+		return err
+	}
 	whole := wholes(batch)
 	ended := map[mooring.Change]bool{}
 	for _, change := range batch {

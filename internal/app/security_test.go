@@ -85,7 +85,7 @@ func TestAnotherTenantsSessionIsOutOfReach(t *testing.T) {
 	}
 	for _, path := range []string{
 		"/api/sessions", "/api/sessions?parent=" + id, "/api/sessions/" + id + "/tree", "/api/sessions/" + id + "/export", "/api/turns/" + turn + "/stream",
-		"/api/usage", "/api/stats", "/api/search?q=WALRUS",
+		"/api/usage", "/api/stats", "/api/search?q=walrus",
 	} {
 		if r := bob.call(http.MethodGet, path, ""); strings.Contains(string(r.body), "WALRUS") || strings.Contains(string(r.body), `"`+id) {
 			t.Errorf("C135 bob reads %s: %s", path, r.body)

@@ -40,3 +40,17 @@ func TestModelsAreMerged(t *testing.T) {
 		t.Errorf("with all upstreams gone: status %d, %.200s; want 503 upstream_unavailable", r.status, r.body)
 	}
 }
+
+// A client's own credential is for servers of its own protocol, also where all upstreams take the client's.
+func TestModelsAreAskedForInTheClientsProtocol(t *testing.T) {
+	t.Parallel()
+	openai, anthropic := upstreamtest.New(t), upstreamtest.New(t)
+	p := start(t, fmt.Sprintf("upstreams:\n  - {name: u1, url: %q, protocol: openai, key: client}\n  - {name: u2, url: %q, protocol: anthropic, key: client}\n", openai.URL, anthropic.URL))
+	p.call(http.MethodGet, "/v1/models", "", "Authorization", "Bearer sk-openai").want(http.StatusOK)
+	p.call(http.MethodGet, "/v1/models", "", "X-Api-Key", "sk-ant", "Anthropic-Version", "2023-06-01").want(http.StatusOK)
+	for name, s := range map[string]*upstreamtest.Server{"openai": openai, "anthropic": anthropic} {
+		if got := len(s.Requests()); got != 1 {
+			t.Errorf("%s was asked %d times, want once", name, got)
+		}
+	}
+}

@@ -24,6 +24,14 @@ func (r *Response) Brief() (whole bool, body []byte, err error) {
 	return true, body, nil
 }
 
+// Length is what the answer says of its length, to a client that asked for the header alone; else that of its body.
+func (r *Response) Length(body []byte) int {
+	if r.call.Method == http.MethodHead && r.res.ContentLength > 0 {
+		return int(r.res.ContentLength)
+	}
+	return len(body)
+}
+
 // Pass passes an answer on as it comes, whatever it is. After an error the client must not take what it has for the whole.
 func (r *Response) Pass(sink Sink) error {
 	for {

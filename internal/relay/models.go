@@ -62,6 +62,9 @@ func (a *API) listModels(r *http.Request) (*modelList, error) {
 	errs := make([]error, len(all))
 	var wg sync.WaitGroup
 	for i, u := range all {
+		if u.KeyMode == upstream.KeyClient && !u.Understands(spoken(r)) {
+			continue // the client's own credential is for a server of its own protocol
+		}
 		wg.Go(func() { found[i], errs[i] = a.modelsOf(r, caller, u) })
 	}
 	wg.Wait()

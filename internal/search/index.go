@@ -56,12 +56,12 @@ type Options struct {
 
 const (
 	// gatherFor is how long the indexer lets messages come together after the first one.
-	gatherFor = 150 * time.Millisecond
+	gatherFor = 900 * time.Millisecond
 	// lookEvery is how often it looks at the queue without being told: for what another replica or a failure left there.
 	lookEvery = time.Second
 	// batchEntries and batchBytes bound a commit, which the commits of turns may have to wait for: some milliseconds.
-	batchEntries = 32
-	batchBytes   = 16 << 10
+	batchEntries = 128
+	batchBytes   = 64 << 10
 	// turnsShare is how much longer than a commit the writer is left to the turns, unless somebody waits for the index.
 	turnsShare = 2
 	// takenPause is what another replica gets that is putting in the same messages.

@@ -80,8 +80,12 @@ func (t *running) again(ctx context.Context) error {
 	}
 	t.Memory.Forget(t.turn.Tenant, t.found.Known.ID, t.found.Names)
 	t.Route.Forget(t.turn.Tenant, t.found.Known.ID)
+	resumed := t.resumed
 	if err := t.identify(ctx); err != nil {
 		return err
+	}
+	if resumed != nil && t.resumed == nil { // the chat went on elsewhere: it is a turn of its own there
+		t.turn.ID, t.turn.Attempts, t.turn.Usage, t.earlier = t.NewTurn(), nil, mooring.Usage{}, 0
 	}
 	return t.admit(ctx)
 }

@@ -71,7 +71,7 @@ func passAnswer(res *forward.Response, sink Sink) error {
 		return err
 	}
 	if whole {
-		if sink.Head(Head{Status: res.Status, Header: res.Header, Length: len(body)}) == nil {
+		if sink.Head(Head{Status: res.Status, Header: res.Header, Length: res.Length(body)}) == nil {
 			_ = sink.Write(body, nil)
 		}
 		return nil

@@ -32,6 +32,8 @@ const reindex = `INSERT INTO chain (tenant, digest, kind, message, session)
 	UNION ALL
 	SELECT tenant, digest, 1, id, session FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL`
 
+const indexCopies = `INSERT INTO search_pending (tenant, message) SELECT tenant, id FROM message WHERE tenant = $1 AND session = $2`
+
 // copyMessages fills a session that was just made with the messages of the one it is a fork of. Contents are not moved: a large
 // one is held once more.
 func (w *writer) copyMessages(ctx context.Context, c *mooring.Begin) error {
@@ -46,7 +48,7 @@ func (w *writer) copyMessages(ctx context.Context, c *mooring.Begin) error {
 		}
 		parent = m.To
 	}
-	for _, query := range []string{holdBlobs, reindex} {
+	for _, query := range []string{holdBlobs, reindex, indexCopies} {
 		if _, err := w.exec(ctx, query, raw(s.Tenant), s.ID); err != nil {
 			return err
 		}

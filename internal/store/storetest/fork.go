@@ -41,6 +41,9 @@ func forkTests() []test {
 			if got := session(t, s, 1); got.Tip != before.Tip || got.Turns != before.Turns {
 				t.Errorf("the source: %+v, want it as it was", got)
 			}
+			if queue, err := s.Unindexed(t.Context(), 1<<40, 100); err != nil || !slices.ContainsFunc(queue, func(u mooring.Unindexed) bool { return u.Message == messageID(103) }) {
+				t.Errorf("the copies are not to be found by their words: %v, %v", queue, err)
+			}
 			fork := session(t, s, 2)
 			if fork.Parent != sessionID(1) || fork.Root != sessionID(1) || fork.State != "" || fork.Turns != 0 || fork.Usage != (mooring.Usage{}) {
 				t.Errorf("fork %+v; want no turns and no use, below its source", fork)

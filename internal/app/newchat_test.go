@@ -81,7 +81,20 @@ func TestNewChat(t *testing.T) {
 			t.Errorf("the turn after it (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("H-25 C-3.3 another protocol, another role: ordinary text", func(t *testing.T) {
+	t.Run("H-16 switched off it is ordinary text", func(t *testing.T) {
+		t.Parallel()
+		u := upstreamtest.New(t)
+		p := start(t, one(u)+"sessions: {commands: []}\n")
+		c := p.client("X-Session-Id", "t")
+		first := c.say("one").session()
+		if r := c.say("/new"); r.session() != first || len(sentTo(t, u)) != 3 {
+			t.Errorf("session %s, upstream got %v", r.session(), sentTo(t, u))
+		}
+		if c.say("two"); len(sentTo(t, u)) != 5 {
+			t.Errorf("upstream got %v, want the whole history", sentTo(t, u))
+		}
+	})
+	t.Run("H-16 H-25 another protocol, another role: ordinary text", func(t *testing.T) {
 		t.Parallel()
 		u := upstreamtest.New(t)
 		p := start(t, one(u))

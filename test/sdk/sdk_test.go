@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/openai/openai-go/v3"
 	openaiopt "github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/responses"
 
 	"mooring/internal/upstreamtest"
 	"mooring/test/product"
@@ -78,6 +79,34 @@ func TestOpenAI(t *testing.T) {
 		t.Errorf("streamed answer = %q with %d tokens in, want the model's with 9", got, second.Usage.PromptTokens)
 	}
 	wantTexts(t, s, id)
+}
+
+func TestOpenAIResponses(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	client := openAI(s, "sk-any")
+	var header *http.Response
+	params := responses.ResponseNewParams{Model: "fake-1", Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("first")}}
+	first, err := client.Responses.New(t.Context(), params, openaiopt.WithResponseInto(&header))
+	if err != nil {
+		t.Fatal(err)
+	}
+	params.Input, params.PreviousResponseID = responses.ResponseNewParamsInputUnion{OfString: openai.String("second")}, openai.String(first.ID)
+	stream := client.Responses.NewStreaming(t.Context(), params)
+	var text strings.Builder
+	var tokens int64
+	for stream.Next() {
+		event := stream.Current()
+		text.WriteString(event.Delta)
+		tokens = max(tokens, event.Response.Usage.InputTokens)
+	}
+	if err := stream.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if text.String() != "This is answer 2." || tokens != 9 {
+		t.Errorf("streamed answer = %q with %d tokens in, want the model's with 9", text.String(), tokens)
+	}
+	wantTexts(t, s, header.Header.Get("X-Session-Id"))
 }
 
 func TestOpenAIError(t *testing.T) {

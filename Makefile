@@ -3,7 +3,7 @@ SHELL := /bin/bash
 GOBIN := $(CURDIR)/.cache/bin
 GOLANGCI := $(GOBIN)/golangci-lint
 GOLANGCI_VERSION := v2.15.0
-RACE := turn record route forward identify serve relay app
+RACE := turn record route forward identify serve relay search workspace app
 FUZZTIME ?= 30s
 
 .PHONY: run build test lint race fuzz bench sdks clients test-clients clean

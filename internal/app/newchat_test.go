@@ -166,6 +166,22 @@ func TestBeforeNewChat(t *testing.T) {
 			}
 		})
 	}
+	t.Run("H-22 a client that drops the command and has changed its first question", func(t *testing.T) {
+		t.Parallel()
+		u := upstreamtest.New(t)
+		p := start(t, one(u))
+		c := p.client("X-Session-Id", "t")
+		c.say("ZEBRA-9 one, with a reminder")
+		c.say("ZEBRA-9 two")
+		p.chat("t", "/new").want(http.StatusOK)
+		c.history[0].Content = "ZEBRA-9 one"
+		for i := range 2 {
+			c.say(fmt.Sprint("fresh ", i))
+			if got := strings.Join(sentTo(t, u), "\n"); strings.Contains(got, "ZEBRA-9") || !strings.Contains(got, fmt.Sprint("fresh ", i)) {
+				t.Errorf("turn %d: upstream got %s", i, got)
+			}
+		}
+	})
 	t.Run("a client that begins its history anew keeps what it says twice", func(t *testing.T) {
 		t.Parallel()
 		u := upstreamtest.New(t)

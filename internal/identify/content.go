@@ -1,6 +1,7 @@
 package identify
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -31,7 +32,8 @@ func (e *Engine) remember(t mooring.Tenant, seen wire.Digest, id mooring.Session
 
 // The limits of what is compared where several sessions hold the same answer.
 const (
-	maxRivals    = 8  // sessions
+	maxTwins     = 32 // sessions that hold the same conversation
+	maxRivals    = 8  // sessions that hold the same answer
 	contextDepth = 16 // messages above the answer
 )
 
@@ -57,6 +59,9 @@ func (e *Engine) byContent(ctx context.Context, q Request, f *Finding) (bool, er
 		return false, err
 	}
 	k, err := e.session(ctx, q.Tenant, h.session)
+	if mooring.KindOf(err) == mooring.KindNotFound {
+		return false, nil // deleted just now
+	}
 	if err != nil {
 		return false, err
 	}
@@ -145,53 +150,59 @@ func (a *alignment) everywhere(ctx context.Context, kind mooring.ChainKind, answ
 	return nil, nil
 }
 
-// settle chooses between sessions that hold the whole conversation up to the same answer: the one that stands there comes first,
-// for that is where a client goes on; else the one that has the request's next message behind it already; else the oldest, of which the
-// others may be copies.
+// settle chooses between sessions that hold the whole conversation up to the same answer, the newest first: the one that stands
+// there, for that is where a client goes on, a copy only where there is no other; else the one that has the request's next message
+// behind it already; else the newest.
 func (a *alignment) settle(ctx context.Context, hits []hit) (*hit, error) {
 	if len(hits) == 1 {
 		return &hits[0], nil
 	}
-	slices.SortFunc(hits, func(x, y hit) int { return compareIDs(x.message, y.message) })
-	hits = hits[max(0, len(hits)-maxRivals):]
-	var holds *hit
-	for i := range hits {
-		h := &hits[i]
-		k, err := a.engine.session(ctx, a.tenant, h.session)
-		if mooring.KindOf(err) == mooring.KindNotFound {
-			continue
-		}
+	slices.SortFunc(hits, func(x, y hit) int { return cmp.Compare(y.message, x.message) })
+	var best *hit
+	most := 0
+	for i := range hits[:min(maxTwins, len(hits))] {
+		claim, err := a.claim(ctx, &hits[i])
 		if err != nil {
 			return nil, err
 		}
-		if k.Tip == h.message {
-			return h, nil
+		if claim > most {
+			best, most = &hits[i], claim
 		}
-		if holds != nil || h.from >= len(a.talk) {
-			continue
-		}
-		children, err := a.engine.Store.Children(ctx, a.tenant, h.session, h.message)
-		if err != nil {
-			return nil, err
-		}
-		if a.child(children, h.from) != "" {
-			holds = h
+		if most == standsHere {
+			break
 		}
 	}
-	if holds == nil {
-		holds = &hits[0]
-	}
-	return holds, nil
+	return best, nil
 }
 
-func compareIDs(x, y mooring.MessageID) int {
+// How much of a claim to a request a session has that holds its last answer.
+const (
+	gone       = iota
+	movedOn    // it has gone on otherwise
+	wentThere  // it has gone on as the request does
+	copyStands // it is a copy and stands at the answer
+	standsHere
+)
+
+func (a *alignment) claim(ctx context.Context, h *hit) (int, error) {
+	k, err := a.engine.session(ctx, a.tenant, h.session)
 	switch {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
+	case mooring.KindOf(err) == mooring.KindNotFound:
+		return gone, nil
+	case err != nil:
+		return gone, err
+	case k.Tip == h.message && k.Relation == mooring.RelationFork:
+		return copyStands, nil
+	case k.Tip == h.message:
+		return standsHere, nil
+	case h.from >= len(a.talk):
+		return movedOn, nil
 	}
-	return 0
+	children, err := a.engine.Store.Children(ctx, a.tenant, h.session, h.message)
+	if err == nil && a.child(children, h.from) != "" {
+		return wentThere, nil
+	}
+	return movedOn, err
 }
 
 // byReply looks for single answers, for clients that change what stands before them. A short answer ("OK.") is only followed

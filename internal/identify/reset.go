@@ -38,19 +38,22 @@ func (e *Engine) Before(ctx context.Context, f *Finding, q Request) (int, error)
 	return a.past(ctx, f.Known.ResetOf, q.Skip)
 }
 
-// past follows the talk along what was said in the sessions before, the oldest first, as long as it says the same. The last
-// message is what is new.
+// past follows the talk along what was said in the sessions before, the oldest first, as long as it says the same; a single message
+// between may be one that its client has changed. The last message is what is new.
 func (a *alignment) past(ctx context.Context, last mooring.SessionID, skip int) (int, error) {
 	said, err := a.said(ctx, last)
 	if err != nil {
 		return 0, err
 	}
-	behind, at := skip, 0
+	behind, at, missed := skip, 0, false
 	for i := 0; i < len(a.talk)-1; i++ {
 		d := a.digests[a.talk[i]]
 		j := slices.IndexFunc(said[at:], func(old []byte) bool { return string(old) == string(d[:]) })
-		if j < 0 {
+		if j < 0 && missed {
 			break
+		}
+		if missed = j < 0; missed {
+			continue
 		}
 		at += j + 1
 		behind = a.talk[i] + 1

@@ -62,8 +62,15 @@ func unwritten(what string, err error) error {
 	return undone{fmt.Errorf("write %s: %w", what, err)}
 }
 
-// intoFile writes beside the file and renames; what it holds is for its owner only.
+// intoFile writes beside the file and renames; what it holds is for its owner only. A link leads to the file that it names, and
+// what is no file, such as a device or a pipe, is written into.
 func intoFile(path string, write func(io.Writer) error) error {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if at, err := os.Stat(path); err == nil && !at.Mode().IsRegular() {
+		return intoDevice(path, write)
+	}
 	temp, err := os.CreateTemp(filepath.Dir(path), ".mooring-*")
 	if err != nil {
 		return unwritten(path, err)
@@ -78,4 +85,12 @@ func intoFile(path string, write func(io.Writer) error) error {
 		err = os.Rename(temp.Name(), path)
 	}
 	return unwritten(path, err)
+}
+
+func intoDevice(path string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0) //nolint:gosec // the path is the user's own
+	if err != nil {
+		return unwritten(path, err)
+	}
+	return unwritten(path, errors.Join(write(f), f.Close()))
 }

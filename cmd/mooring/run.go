@@ -34,6 +34,8 @@ func (e exitError) Error() string { return fmt.Sprintf("the client ended with %d
 func (c *runCommand) Run(p program, cli *commands) error {
 	if len(c.Command) > 0 && c.Command[0] == "--" {
 		c.Command = c.Command[1:]
+	} else if len(c.Command) > 0 && strings.HasPrefix(c.Command[0], "-") {
+		return fmt.Errorf("run has no flag %s; a client stands behind --: mooring run -- claude", c.Command[0])
 	}
 	if len(c.Command) == 0 {
 		return errors.New("run needs a client: mooring run -- claude")

@@ -27,7 +27,7 @@ type sessionsList struct {
 	Project  string `help:"Project."                              placeholder:"NAME"`
 	Upstream string `help:"Upstream that the session is at."      placeholder:"NAME"`
 	State    string `default:""                                   enum:",running,completed,failed,cancelled,interrupted" help:"State of the last turn: running, completed, failed, cancelled or interrupted." placeholder:"STATE"`
-	Kind     string `default:""                                   enum:",main,subagent,side,compaction"                  help:"Kind of request: main, subagent, side or compaction."                             placeholder:"KIND"`
+	Kind     string `default:""                                   enum:",main,subagent,side"                  help:"Kind of session: main, subagent or side."                             placeholder:"KIND"`
 	Parent   string `help:"Sub-agents and forks of this session." placeholder:"ID"`
 	Limit    int    `default:"20"                                 help:"How many at most."                               placeholder:"N"`
 	All      bool   `help:"All of them."`

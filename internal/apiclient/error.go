@@ -65,14 +65,18 @@ func (c *Client) refusal(res *http.Response) *Error {
 		return c.stranger(res, "with "+res.Status)
 	}
 	e := &Error{Status: res.StatusCode, Code: said.Error.Code, words: said.Error.Message}
-	if hint := advice(res, e.Code, c.Key); hint != "" {
+	e.words, _, _ = strings.Cut(e.words, "; GET /api/sessions") // the command below says the same
+	if !strings.HasSuffix(e.words, ".") {
+		e.words += "."
+	}
+	if hint := advice(res, e.Code, e.words, c.Key); hint != "" {
 		e.words += " " + hint
 	}
 	return e
 }
 
 // advice is what the server cannot know: which command helps.
-func advice(res *http.Response, code mooring.Code, key mooring.Secret) string {
+func advice(res *http.Response, code mooring.Code, said string, key mooring.Secret) string {
 	switch {
 	case res.StatusCode == http.StatusUnauthorized && key == "":
 		return "Put a key of this server into MOORING_KEY, or give it with --key."
@@ -82,7 +86,7 @@ func advice(res *http.Response, code mooring.Code, key mooring.Secret) string {
 		return "(`mooring sessions list` shows those there are.)"
 	case code == mooring.CodeNotFound && strings.Contains(res.Request.URL.Path, turnsPath):
 		return "(`mooring sessions show SESSION` names the turns of a session.)"
-	case code == mooring.CodeNotFound:
+	case code == mooring.CodeNotFound && strings.HasPrefix(said, "There is nothing at this path"):
 		return "(The server may be of an earlier release.)"
 	}
 	return ""

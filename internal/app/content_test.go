@@ -173,6 +173,9 @@ const memoryBound = 3 << 29
 // C134: each body is held once, so 20 of 20 MB fit; the small turns of others go on meanwhile.
 func TestManyLargeBodiesAtOnce(t *testing.T) {
 	t.Parallel()
+	if racing {
+		t.Skip("the race detector takes memory of its own")
+	}
 	const calls, size, held = 20, 20 << 20, 5
 	all := make(chan struct{})
 	var arrived sync.WaitGroup
@@ -254,6 +257,9 @@ func memoryOf(t *testing.T, p *product, line string) int {
 // C105, in small: what is remembered of sessions that come once is bounded, so memory stops growing.
 func TestOneShotSessionsLeaveMemoryBounded(t *testing.T) {
 	t.Parallel()
+	if racing {
+		t.Skip("the race detector takes memory of its own")
+	}
 	u := httptest.NewServer(upstreamtest.NewMock(upstreamtest.MockOptions{Size: 300}))
 	defer u.Close()
 	p := startChild(t, "sessions: {memory: 4MiB}\ntelemetry: {log: warn}\nupstreams:\n"+upstreamYAML("u1", u.URL))

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"strings"
@@ -254,6 +255,31 @@ func TestFollowedAnswers(t *testing.T) {
 			t.Errorf("its own: %d %s", r.status, r.body)
 		}
 	})
+}
+
+func TestCompactIsACompaction(t *testing.T) {
+	t.Parallel()
+	u := upstreamtest.New(t)
+	p := start(t, one(u))
+	body := `{"model":"fake-1","input":"hello"}`
+	first := p.call(http.MethodPost, responsesRoute, body, "X-Session-Id", "t").want(http.StatusOK)
+	r := p.call(http.MethodPost, responsesRoute+"/compact", body, "X-Session-Id", "t").want(http.StatusOK)
+	if got := r.header.Get("X-Mooring-Kind"); got != "compaction" || r.session() != first.session() {
+		t.Errorf("kind %q in %s, want compaction in %s", got, r.session(), first.session())
+	}
+}
+
+func TestKeyWithoutTenantMakesNothing(t *testing.T) {
+	t.Parallel()
+	u := upstreamtest.New(t)
+	p := start(t, one(u)+fmt.Sprintf("keys:\n  - {name: root, role: operator, hash: \"sha256:%x\"}\n", sha256.Sum256([]byte(keyA))))
+	p.key = keyA
+	for path, body := range map[string]string{chatPath: chatBody("hi", ""), "/v1/embeddings": `{"model":"fake-1","input":"x"}`} {
+		if r := p.call(http.MethodPost, path, body); r.status != http.StatusBadRequest || len(u.Requests()) != 0 {
+			t.Errorf("%s: status %d, %d upstream requests; want 400 and none", path, r.status, len(u.Requests()))
+		}
+	}
+	p.call(http.MethodGet, "/v1/models", "").want(http.StatusOK)
 }
 
 func TestTranscriptsMetadata(t *testing.T) {

@@ -18,7 +18,7 @@ type Request struct {
 	Messages []wire.Message // the request's, as its upstream is to have them; of the same length
 	Skip     int            // the first of them that belongs to the conversation: what stands before was said before the chat was reset
 	Opening  []byte         // the answer with which the chat was reset, as the client sends it back; nil where it does not
-	Side     bool           // it asks about a conversation and is no part of it
+	Kind     mooring.Kind   // KindSide or KindCompaction where the route says so; empty where the request decides
 	Content  bool           // a request without ids may be recognised by its messages
 }
 
@@ -80,10 +80,10 @@ func (e *Engine) unnamed(ctx context.Context, q Request, f *Finding) error {
 	return nil
 }
 
-// sided makes a side request of what was found, whatever session it belongs to.
+// sided gives what was found the kind that the route says, whatever session it belongs to.
 func (e *Engine) sided(q Request, f *Finding, err error) error {
-	if err == nil && q.Side {
-		f.Kind = mooring.KindSide
+	if err == nil && q.Kind != "" {
+		f.Kind = q.Kind
 	}
 	return err
 }
@@ -241,7 +241,7 @@ func equals(ids []seen) []mooring.Alias {
 func evidence(r *reading) []mooring.Evidence {
 	out := make([]mooring.Evidence, 0, len(r.ids))
 	for i, id := range r.ids {
-		ev := mooring.Evidence{Signal: id.String(), Value: id.value, Use: "decided", Why: "the strongest id of the request, as " + id.source + " sends it"}
+		ev := mooring.Evidence{Signal: id.String(), Value: id.value, Use: "decided", Why: "the strongest id of the request, known from " + id.source}
 		switch {
 		case i == 0:
 		case id.value == r.ids[0].value:

@@ -108,7 +108,7 @@ func TestHigherNameDecides(t *testing.T) {
 			{Signal: identityOf(byRank[i+1]), Value: "lower", Use: "ignored", Why: "another value than the stronger " + identityOf(byRank[i])},
 		}
 		got := append([]mooring.Evidence{}, f.Evidence...)
-		if len(got) > 0 && strings.HasPrefix(got[0].Why, "the strongest id of the request, as ") {
+		if len(got) > 0 && strings.HasPrefix(got[0].Why, "the strongest id of the request, known from ") {
 			got[0].Why = ""
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

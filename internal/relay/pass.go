@@ -36,7 +36,7 @@ func passMethods() []string {
 }
 
 func (a *API) passOn(s *sink, r *http.Request, prefix string) error {
-	caller, err := a.Gate.Caller(r)
+	caller, err := a.owner(r)
 	if err != nil {
 		return err
 	}

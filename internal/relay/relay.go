@@ -122,9 +122,18 @@ func (a *API) turn(route turnRoute) http.Handler {
 	})
 }
 
+// owner is the caller of a request whose sessions, or things at an upstream, have to be somebody's.
+func (a *API) owner(r *http.Request) (mooring.Caller, error) {
+	caller, err := a.Gate.Caller(r)
+	if err == nil && caller.Tenant == "" {
+		err = mooring.Errorf(mooring.CodeInvalidRequest, "This key belongs to no tenant, which could have the session; use a tenant's key.")
+	}
+	return caller, err
+}
+
 func (a *API) serve(s *sink, r *http.Request, route turnRoute) error {
 	p := route.protocol
-	caller, err := a.Gate.Caller(r)
+	caller, err := a.owner(r)
 	if err != nil {
 		return err
 	}

@@ -270,7 +270,7 @@ func (t *running) query() identify.Request {
 func (t *running) asking(v view) identify.Request {
 	return identify.Request{
 		Tenant: t.req.Caller.Tenant, Header: t.req.Header, Wire: t.req.Wire, Messages: v.messages, Skip: v.skip, Opening: v.opening,
-		Side: t.req.Kind == mooring.KindSide, Content: t.Rules().Content,
+		Kind: t.req.Kind, Content: t.Rules().Content,
 	}
 }
 

@@ -45,10 +45,10 @@ func sessionFilter(q url.Values) (mooring.SessionFilter, error) {
 	default:
 		return f, mooring.Errorf(mooring.CodeInvalidRequest, "The parameter state must be running, completed, failed, cancelled or interrupted.")
 	}
-	switch f.Kind {
-	case "", mooring.KindMain, mooring.KindSubagent, mooring.KindSide, mooring.KindCompaction:
+	switch f.Kind { //nolint:exhaustive // a compaction is a turn, and no session has nothing else
+	case "", mooring.KindMain, mooring.KindSubagent, mooring.KindSide:
 	default:
-		return f, mooring.Errorf(mooring.CodeInvalidRequest, "The parameter kind must be main, subagent, side or compaction.")
+		return f, mooring.Errorf(mooring.CodeInvalidRequest, "The parameter kind must be main, subagent or side.")
 	}
 	return f, nil
 }

@@ -23,12 +23,8 @@ var errKept = undone{errors.New("nothing deleted")}
 
 // Run deletes the session. Only at a terminal does it ask before: a script has nobody to answer.
 func (c *sessionsDelete) Run(p program, cli *commands) error {
-	client, err := c.client(p, cli)
-	if err != nil {
-		return err
-	}
 	ctx := context.Background()
-	id, err := client.Resolve(ctx, c.ID)
+	client, id, err := c.session(ctx, p, cli, c.ID)
 	if err != nil {
 		return err
 	}

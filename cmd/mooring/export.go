@@ -28,14 +28,10 @@ func (c *sessionsExport) Run(p program, cli *commands) error {
 	if c.JSON && c.Format != "jsonl" {
 		return errFormat
 	}
-	client, err := c.client(p, cli)
-	if err != nil {
-		return err
-	}
 	// An interrupted export leaves no half of a file behind.
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	id, err := client.Resolve(ctx, c.ID)
+	client, id, err := c.session(ctx, p, cli, c.ID)
 	if err != nil {
 		return err
 	}

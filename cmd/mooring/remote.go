@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"net/url"
 	"strings"
@@ -37,6 +38,15 @@ func (r remote) client(p program, cli *commands) (*apiclient.Client, error) {
 		return nil, errKey
 	}
 	return &apiclient.Client{Server: address, Key: key, Tenant: r.Tenant, HTTP: apiclient.Dialer()}, nil
+}
+
+// session finds the session of an id, a short id or a key, for those who ask about one.
+func (r remote) session(ctx context.Context, p program, cli *commands, name string) (client *apiclient.Client, id string, err error) {
+	if client, err = r.client(p, cli); err != nil {
+		return nil, "", err
+	}
+	id, err = client.Resolve(ctx, name)
+	return client, id, err
 }
 
 func (r remote) address(p program, cli *commands) (apiclient.Address, error) {

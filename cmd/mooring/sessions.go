@@ -91,12 +91,8 @@ func (c *sessionsShow) Run(p program, cli *commands) error {
 	if c.Messages < 0 || c.Messages > 200 {
 		return errMessages
 	}
-	client, err := c.client(p, cli)
-	if err != nil {
-		return err
-	}
 	ctx := context.Background()
-	id, err := client.Resolve(ctx, c.ID)
+	client, id, err := c.session(ctx, p, cli, c.ID)
 	if err != nil {
 		return err
 	}
@@ -125,12 +121,8 @@ type sessionsTree struct {
 
 // Run draws the tree.
 func (c *sessionsTree) Run(p program, cli *commands) error {
-	client, err := c.client(p, cli)
-	if err != nil {
-		return err
-	}
 	ctx := context.Background()
-	id, err := client.Resolve(ctx, c.ID)
+	client, id, err := c.session(ctx, p, cli, c.ID)
 	if err != nil {
 		return err
 	}

@@ -213,8 +213,11 @@ func (a *alignment) byReply(ctx context.Context) (*hit, error) {
 	if err != nil || len(hits) == 0 {
 		return nil, err
 	}
+	if len(hits) == 1 && len(a.messages[a.talk[hits[0].from-1]].Raw) >= longReply {
+		return &hits[0], nil
+	}
 	var best *hit
-	most := 0
+	most := 1 // the answer itself
 	for i := range hits[:min(maxRivals, len(hits))] {
 		agree, err := a.agreement(ctx, &hits[i])
 		if err != nil {
@@ -224,11 +227,7 @@ func (a *alignment) byReply(ctx context.Context) (*hit, error) {
 			best, most = &hits[i], agree
 		}
 	}
-	alone := len(hits) == 1 && len(a.messages[a.talk[hits[0].from-1]].Raw) >= longReply
-	if most > 1 || alone && most > 0 {
-		return best, nil
-	}
-	return nil, nil //nolint:nilnil // as above
+	return best, nil
 }
 
 // agreement counts the messages, from the answer upwards, that request and session have in common without a gap.

@@ -129,8 +129,8 @@ func (l *lanes) also(key laneKey) *slot {
 	return &slot{key}
 }
 
-// admit waits for the session's turn where the rules want that; a chat that begins anew waits for none, but ends it. What was found before a wait may have changed with it: the
-// session has moved on, or has come to be, and then others may be in its lane already.
+// admit waits for the session's turn where the rules want that; a chat that begins anew waits for none, but ends it. What was found
+// before a wait may have changed with it: the session has moved on, or has come to be, and then others may be in its lane already.
 func (t *running) admit(ctx context.Context) error {
 	t.fence()
 	for !t.side() && !t.holds(t.lane()) {

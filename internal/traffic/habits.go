@@ -24,7 +24,7 @@ type habits struct {
 	pad       bool // answers gain some
 	reargs    bool // tool arguments are written anew
 	blank     bool // old tool results are blanked
-	window    int  // only so many of the last messages are sent; 0 for all
+	window    int  // only about so many of the last messages are sent; 0 for all
 	unicode   bool // texts in another normal form
 	models    bool // another model now and then
 }
@@ -68,10 +68,11 @@ func (t *talk) view() []message {
 	h := &t.habits
 	out := slices.Clone(t.history)
 	if h.window > 0 && len(out) > h.window {
-		out = out[len(out)-h.window:]
-		for len(out) > 1 && out[0].role != "user" { // a list begins with a person's words
-			out = out[1:]
+		from := len(out) - h.window
+		for from > 0 && out[from].role != "user" { // a list begins with a person's words
+			from--
 		}
+		out = out[from:]
 	}
 	for i := range out {
 		m := &out[i]

@@ -142,7 +142,11 @@ func (t *talk) twinKey(r *eval.Reply) string {
 
 // answer makes up what a model says.
 func (t *talk) answer() *eval.Reply {
-	return &eval.Reply{Text: t.lang.paragraph(t.w.rng, t.topic), Status: 200, ToolCalls: []eval.Call{}}
+	text := t.lang.paragraph(t.w.rng, t.topic)
+	if t.w.rng.IntN(4) == 0 {
+		text = pick(t.w.rng, []string{"\n" + text, text + "\n\n", text + " "})
+	}
+	return &eval.Reply{Text: text, Status: 200, ToolCalls: []eval.Call{}}
 }
 
 func (t *talk) answerID() string {
@@ -438,6 +442,7 @@ type world struct {
 	rng     *rand.Rand // what is said
 	whim    *rand.Rand // how it is sent
 	plain   bool       // nobody changes a history
+	tenant  string     // of the next talks
 	family  string
 	lines   []eval.Line
 	openers []opener
@@ -448,7 +453,7 @@ type world struct {
 func (w *world) open(p protocol) *talk {
 	w.talks++
 	t := &talk{
-		w: w, tenant: "north", client: "program", session: fmt.Sprintf("T%d", w.talks), kind: mooring.KindMain, proto: p, stream: w.rng.IntN(2) == 0,
+		w: w, tenant: w.tenant, client: "program", session: fmt.Sprintf("T%d", w.talks), kind: mooring.KindMain, proto: p, stream: w.rng.IntN(2) == 0,
 		now: w.rng.Float64() * 240, lang: pick(w.rng, languages()), system: pick(w.rng, systems()),
 	}
 	t.topic = pick(w.rng, t.lang.topics)

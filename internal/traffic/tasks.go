@@ -155,6 +155,24 @@ func subagentsTemplate(w *world) {
 	}
 }
 
+// subagentsAgain: the same prompt is handed out by one program after the other.
+func subagentsAgain(w *world) {
+	for range 4 {
+		prompt := errand(w.rng)
+		at := w.rng.Float64() * 60
+		for i := range 3 {
+			t := w.coder([]protocol{chat, messages}[i%2])
+			t.now = at
+			t.history = append(t.history, message{role: "user", text: chore(w.rng)})
+			t.spawn(prompt)
+			reports, _ := t.helpers([]string{prompt}, false)
+			t.collect(reports)
+			t.work(1)
+			at = t.now
+		}
+	}
+}
+
 // sides: titles, tags and further questions beside a talk.
 func sides(w *world, named bool) { //nolint:revive // it is a variant of a family
 	for i := range 16 {
@@ -184,7 +202,13 @@ func (t *talk) aside(prompt string) {
 		fmt.Fprintf(&said, "%s: %s\n", strings.ToUpper(m.role), m.text)
 	}
 	system, words, ownOK := "", prompt+"\n\n"+said.String(), !t.named
-	switch w.rng.IntN(3) {
+	text := fill(w.rng, pick(w.rng, []string{"%s, %d", "{\"tags\": [\"%s\", \"crafts %d\"]}", "[\"%s?\", \"%d?\"]"}), t.topic)
+	reply := &eval.Reply{Status: 200, Text: text, ToolCalls: []eval.Call{}}
+	switch w.rng.IntN(4) {
+	case 3: // the answers that it holds name the session
+		view := append(t.view(), message{role: "user", text: prompt})
+		t.send(turnOptions{kind: mooring.KindSide, body: t.body(view), reply: reply})
+		return
 	case 0:
 		system, words = prompt, said.String()
 	case 1:
@@ -202,8 +226,7 @@ func (t *talk) aside(prompt string) {
 	default:
 		body["messages"] = append([]object{{"role": "system", "content": system}}, list...)
 	}
-	text := fill(w.rng, pick(w.rng, []string{"%s, %d", "{\"tags\": [\"%s\", \"crafts %d\"]}", "[\"%s?\", \"%d?\"]"}), t.topic)
-	t.send(turnOptions{kind: mooring.KindSide, ownOK: ownOK, body: body, reply: &eval.Reply{Status: 200, Text: text, ToolCalls: []eval.Call{}}})
+	t.send(turnOptions{kind: mooring.KindSide, ownOK: ownOK, body: body, reply: reply})
 }
 
 // retries: the same request again after its answer failed or broke off.
@@ -321,7 +344,7 @@ func tenants(w *world) {
 	}
 	for _, line := range slices.Clone(w.lines) {
 		line.Tenant = "south"
-		line.T += 0.2 + 20*float64(len(line.Truth.Session)%3)
+		line.T += 7.3
 		truth := *line.Truth
 		line.Truth = &truth
 		w.lines = append(w.lines, line)
@@ -380,18 +403,13 @@ func chains(w *world) {
 	}
 }
 
-// everything: all families that end in a moderate number of lines at once, under two keys.
+// everything: a little of all at once, under two keys.
 func everything(w *world) {
-	for _, make := range []func(w *world){weave, subagents, claude, opencode, retries, branches, func(w *world) { sides(w, true) }, lateIDs} {
-		before := len(w.lines)
-		make(w)
-		for i := before; i < len(w.lines); i++ {
-			if w.lines[i].Truth == nil {
-				continue
-			}
-			if len(w.lines[i].Truth.Session)%2 == 0 {
-				continue
-			}
-		}
+	small := []func(w *world){
+		weave, subagents, claude, opencode, retries, branches, lateIDs, imports, func(w *world) { sides(w, true) }, func(w *world) { compactions(w, false) },
+	}
+	for i, f := range small {
+		w.tenant = []string{"north", "south"}[i%2]
+		f(w)
 	}
 }

@@ -22,7 +22,7 @@ type Options struct {
 // family is a kind of traffic.
 type family struct {
 	name  string
-	make  func(w *world)
+	fill  func(w *world)
 	twins bool // nothing tells some of its conversations apart
 }
 
@@ -50,9 +50,9 @@ func Make(name string, o Options) (*eval.Trace, error) {
 	_, _ = h.Write([]byte(name))
 	w := &world{
 		rng: rand.New(rand.NewPCG(o.Seed, h.Sum64())), whim: rand.New(rand.NewPCG(^o.Seed, h.Sum64())), //nolint:gosec // it has to be repeatable
-		plain: o.Plain, family: name,
+		plain: o.Plain, family: name, tenant: "north",
 	}
-	families()[i].make(w)
+	families()[i].fill(w)
 	return w.trace(), nil
 }
 
@@ -82,40 +82,41 @@ func (w *world) markTwins() {
 
 func families() []family {
 	return []family{
-		{name: "openers", make: openers, twins: true},
-		{name: "weave", make: weave},
-		{name: "coders_chat", make: func(w *world) { coders(w, chat) }},
-		{name: "coders_messages", make: func(w *world) { coders(w, messages) }},
-		{name: "coders_responses", make: func(w *world) { coders(w, responses) }},
-		{name: "rewrites", make: rewrites},
-		{name: "windows", make: windows},
-		{name: "examples", make: examples},
-		{name: "prefill", make: prefill},
-		{name: "pictures", make: pictures},
-		{name: "branches", make: branches},
-		{name: "imports", make: imports},
-		{name: "twins", make: twins, twins: true},
-		{name: "ids", make: ids},
-		{name: "rotated", make: rotated},
-		{name: "late_ids", make: lateIDs},
-		{name: "disagreeing_ids", make: disagreeingIDs},
-		{name: "unlisted_header", make: unlistedHeader},
-		{name: "claude", make: claude},
-		{name: "claude_legacy", make: claudeLegacy},
-		{name: "codex", make: codex},
-		{name: "opencode", make: opencode},
-		{name: "shared_id", make: sharedID},
-		{name: "subagents", make: subagents},
-		{name: "subagents_template", make: subagentsTemplate},
-		{name: "side_ids", make: func(w *world) { sides(w, true) }},
-		{name: "side_headerless", make: func(w *world) { sides(w, false) }},
-		{name: "compaction", make: func(w *world) { compactions(w, false) }},
-		{name: "compaction_ids", make: func(w *world) { compactions(w, true) }},
-		{name: "retries", make: retries},
-		{name: "restarts", make: restarts},
-		{name: "tenants", make: tenants},
-		{name: "models", make: models},
-		{name: "chains", make: chains},
-		{name: "everything", make: everything},
+		{name: "openers", fill: openers, twins: true},
+		{name: "weave", fill: weave},
+		{name: "coders_chat", fill: func(w *world) { coders(w, chat) }},
+		{name: "coders_messages", fill: func(w *world) { coders(w, messages) }},
+		{name: "coders_responses", fill: func(w *world) { coders(w, responses) }},
+		{name: "rewrites", fill: rewrites},
+		{name: "windows", fill: windows},
+		{name: "examples", fill: examples},
+		{name: "prefill", fill: prefill},
+		{name: "pictures", fill: pictures},
+		{name: "branches", fill: branches},
+		{name: "imports", fill: imports},
+		{name: "twins", fill: twins, twins: true},
+		{name: "ids", fill: ids},
+		{name: "rotated", fill: rotated},
+		{name: "late_ids", fill: lateIDs},
+		{name: "disagreeing_ids", fill: disagreeingIDs},
+		{name: "unlisted_header", fill: unlistedHeader},
+		{name: "claude", fill: claude},
+		{name: "claude_legacy", fill: claudeLegacy},
+		{name: "codex", fill: codex},
+		{name: "opencode", fill: opencode},
+		{name: "shared_id", fill: sharedID},
+		{name: "subagents", fill: subagents},
+		{name: "subagents_template", fill: subagentsTemplate},
+		{name: "subagents_again", fill: subagentsAgain},
+		{name: "side_ids", fill: func(w *world) { sides(w, true) }},
+		{name: "side_headerless", fill: func(w *world) { sides(w, false) }},
+		{name: "compaction", fill: func(w *world) { compactions(w, false) }},
+		{name: "compaction_ids", fill: func(w *world) { compactions(w, true) }},
+		{name: "retries", fill: retries},
+		{name: "restarts", fill: restarts},
+		{name: "tenants", fill: tenants},
+		{name: "models", fill: models},
+		{name: "chains", fill: chains},
+		{name: "everything", fill: everything},
 	}
 }

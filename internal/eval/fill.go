@@ -61,7 +61,7 @@ func saidIn(l *Line, digester *wire.Digester) said {
 			continue
 		}
 		m := &request.Messages[i]
-		out.messages = append(out.messages, entry{m.Role == "assistant", itemsOf(m.Raw)})
+		out.messages = append(out.messages, entry{m.Role == "assistant", itemsOf(m.Raw), string(d[:]), len(m.Raw)})
 		_, _ = h.Write(d[:])
 		out.prefixes = append(out.prefixes, string(h.Sum(nil)))
 	}
@@ -91,6 +91,8 @@ type continuation struct {
 type entry struct {
 	byModel bool
 	items   []map[string]any
+	digest  string
+	size    int // in bytes, as it was sent
 }
 
 func itemsOf(raw []byte) []map[string]any {

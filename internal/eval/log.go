@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mooring"
+	"mooring/internal/wire"
 )
 
 // LogReport is what an access log shows. Without the truth there are no rates, only suspicions.
@@ -40,27 +41,28 @@ func Examine(t *Trace, found []Prediction) LogReport {
 		byLine[p.Line] = p
 	}
 	x := examination{sessions: map[string]*suspect{}}
+	digester := wire.NewDigester([]byte("the messages of a log"), nil)
 	for _, l := range t.Requests() {
 		p := byLine[l.N]
 		if p.Session == "" {
 			continue
 		}
-		now := readSent(l.Body)
+		now := saidIn(l, digester)
 		s := x.sessions[p.Session]
 		if s == nil {
 			if why := x.split(l, now, &p); why != nil {
 				r.Splits = append(r.Splits, *why)
 			}
-			s = &suspect{line: l, opener: now.opener, ids: map[string]idSeen{}, said: map[string]bool{}}
+			s = &suspect{line: l, asked: now.question(), ids: map[string]idSeen{}, said: map[string]bool{}, sent: map[string]bool{}}
 			x.sessions[p.Session] = s
 			x.order = append(x.order, s)
 		} else if why := s.foreign(l, now, &p); why != nil {
 			r.Merges = append(r.Merges, *why)
 		}
-		if why := s.otherID(l, now); why != nil {
+		if why := s.otherID(l); why != nil {
 			r.Merges = append(r.Merges, *why)
 		}
-		s.take(l, now)
+		s.take(now)
 	}
 	r.Sessions = len(x.sessions)
 	return r
@@ -90,10 +92,20 @@ type examination struct {
 
 // suspect is what is known of a session.
 type suspect struct {
-	line   *Line // its first request
-	opener string
-	ids    map[string]idSeen
-	said   map[string]bool // messages and answers so far, by their texts
+	line  *Line  // its first request
+	asked string // digest of what that asked, the whole of it
+	ids   map[string]idSeen
+	said  map[string]bool // digests of its messages so far
+	sent  map[string]bool // digests of its whole conversations so far
+}
+
+func (s *suspect) take(now said) {
+	for _, e := range now.messages {
+		s.said[e.digest] = true
+	}
+	if len(now.messages) > 0 {
+		s.sent[now.question()] = true
+	}
 }
 
 type idSeen struct {
@@ -104,50 +116,68 @@ type idSeen struct {
 const (
 	// shortly is how long after another session one that opens alike is suspicious, in seconds.
 	shortly = 1800
-	// ownWords is from how many bytes on an opening is hardly said twice by chance: greetings are shorter.
-	ownWords = 40
+	// ownWords is from how many bytes of its message on a question is hardly asked twice by chance: greetings are shorter.
+	ownWords = 64
 )
 
-// split suspects a new session that no id named: it opens with the same words as an earlier one of the same client, and either
-// brings a history that was tied to none or asks the very same again.
-func (x *examination) split(l *Line, now *sent, p *Prediction) *Suspicion {
-	if p.Identity != "minted" || p.Kind == nil || *p.Kind == mooring.KindSide || now.opener == "" {
+// question is the digest of the conversation without the beginning of an answer at its end.
+func (s said) question() string {
+	n := len(s.messages)
+	for n > 0 && s.messages[n-1].byModel {
+		n--
+	}
+	return s.prefixes[n]
+}
+
+// split suspects a new session that no id named, where an earlier one of the same client opened with the same words: either it
+// goes on from there with answers that were not given here, or it asks the very same.
+func (x *examination) split(l *Line, now said, p *Prediction) *Suspicion {
+	if p.Identity != "minted" || p.Kind == nil || *p.Kind == mooring.KindSide || len(now.messages) == 0 {
 		return nil
 	}
 	for _, s := range slices.Backward(x.order) {
-		if s.line.Tenant != l.Tenant || s.line.Client != l.Client || l.T-s.line.T > shortly || s.opener != now.opener {
+		if s.line.Tenant != l.Tenant || s.line.Client != l.Client || l.T-s.line.T > shortly {
 			continue
 		}
-		lines := []int{s.line.N, l.N}
+		at := slices.Index(now.prefixes, s.asked)
 		switch {
-		case now.answers() > 0:
-			return &Suspicion{lines, "it opens with the same words, and its history holds no answer that was given here"}
-		case len(now.opener) >= ownWords:
-			return &Suspicion{lines, "the same question was asked shortly before; a retry or a regeneration opens a session of its own where nothing names one"}
+		case at <= 0:
+		case at == len(now.messages) && now.messages[at-1].size >= ownWords:
+			return &Suspicion{[]int{s.line.N, l.N}, "the same was asked shortly before; where no id names a session, asking again after an answer opens another one"}
+		case at < len(now.messages) && now.messages[at].byModel:
+			return &Suspicion{[]int{s.line.N, l.N}, "it goes on from the same words, with an answer that was not given here"}
 		}
 	}
 	return nil
 }
 
 // foreign suspects a request that brings a whole history of which nothing was said in its session.
-func (s *suspect) foreign(l *Line, now *sent, p *Prediction) *Suspicion {
-	if p.Kind == nil || *p.Kind == mooring.KindSide || *p.Kind == mooring.KindCompaction || now.answers() == 0 {
+func (s *suspect) foreign(l *Line, now said, p *Prediction) *Suspicion {
+	if p.Kind == nil || *p.Kind == mooring.KindSide || *p.Kind == mooring.KindCompaction {
 		return nil
 	}
 	switch p.Identity {
 	case "content:summary", "content:spawn", "content:retry", "response:previous_response_id":
 		return nil // these say why the words are new
 	}
-	for _, m := range now.messages {
-		if text := textIn(m["content"]); len(text) >= minShared && s.said[strings.TrimSpace(text)] {
+	if slices.ContainsFunc(now.prefixes, func(p string) bool { return s.sent[p] }) {
+		return nil
+	}
+	answered := false
+	for _, e := range now.messages {
+		answered = answered || e.byModel
+		if e.size >= minShared && s.said[e.digest] {
 			return nil
 		}
 	}
-	return &Suspicion{[]int{s.line.N, l.N}, "its history shares nothing with what was said in the session before"}
+	if !answered {
+		return nil
+	}
+	return &Suspicion{[]int{s.line.N, l.N}, "its history shares nothing with what was said in the session before; that may be a history that was replaced by a summary"}
 }
 
-// minShared is from how many bytes on a text counts as shared: "ok" is said everywhere.
-const minShared = 12
+// minShared is from how many bytes on a message counts as shared: "ok" is said everywhere.
+const minShared = 48
 
 var (
 	idName  = regexp.MustCompile(`(session|conversation|thread|chat|task)[-_]?id$`)
@@ -155,9 +185,9 @@ var (
 )
 
 // otherID suspects a session that shows two values under one name of an id.
-func (s *suspect) otherID(l *Line, now *sent) *Suspicion {
+func (s *suspect) otherID(l *Line) *Suspicion {
 	var why *Suspicion
-	for name, value := range idsOf(l, now) {
+	for name, value := range idsOf(l) {
 		old, seen := s.ids[name]
 		if seen && old.value != value && why == nil {
 			why = &Suspicion{[]int{old.line, l.N}, fmt.Sprintf("one session shows two values of %s", name)}
@@ -167,40 +197,22 @@ func (s *suspect) otherID(l *Line, now *sent) *Suspicion {
 	return why
 }
 
-func idsOf(l *Line, now *sent) map[string]string {
+func idsOf(l *Line) map[string]string {
 	out := map[string]string{}
-	for name, values := range l.Headers {
-		name = strings.ToLower(name)
-		if len(values) > 0 && len(values[0]) >= minID && idName.MatchString(name) && !notMine.MatchString(name) {
-			out["header "+name] = values[0]
+	take := func(where, name, value string) {
+		if name = strings.ToLower(name); len(value) >= minID && idName.MatchString(name) && !notMine.MatchString(name) {
+			out[where+" "+name] = value
 		}
 	}
-	for name, value := range now.fields {
-		if text, ok := value.(string); ok && len(text) >= minID && idName.MatchString(strings.ToLower(name)) && !notMine.MatchString(name) {
-			out["field "+name] = text
-		}
+	for name, values := range l.Headers {
+		take("header", name, values[0])
+	}
+	for name, value := range readSent(l.Body).fields {
+		text, _ := value.(string)
+		take("field", name, text)
 	}
 	return out
 }
 
 // minID keeps placeholders out: they are short.
 const minID = 10
-
-// take notes what a request and its answer said.
-func (s *suspect) take(l *Line, now *sent) {
-	for _, m := range now.messages {
-		s.said[strings.TrimSpace(textIn(m["content"]))] = true
-	}
-	if l.Reply != nil {
-		s.said[strings.TrimSpace(l.Reply.Text)] = true
-	}
-}
-
-// answers counts the answers that the request holds.
-func (s *sent) answers() int {
-	n := 0
-	for _, m := range s.messages {
-		n += one(m["role"] == "assistant")
-	}
-	return n
-}

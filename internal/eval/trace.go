@@ -53,7 +53,7 @@ func (h *Headers) UnmarshalJSON(data []byte) error {
 			continue
 		}
 		var many []string
-		if err := json.Unmarshal(value, &many); err != nil {
+		if err := json.Unmarshal(value, &many); err != nil || len(many) == 0 {
 			return fmt.Errorf("header %s is neither a text nor a list of texts", name)
 		}
 		(*h)[name] = many

@@ -233,7 +233,9 @@ func claude(w *world) {
 		t.client, t.path, t.named = "claude-code", "/v1/messages?beta=true", true
 		id, hints := uuid(w.rng), i%2 == 0
 		device := hexText(w.rng, 64)
-		t.habits = habits{marks: true, thoughts: true, notes: true}
+		if !w.plain {
+			t.habits = habits{marks: true, thoughts: true, notes: true}
+		}
 		t.headers = func() eval.Headers { return claudeHeaders(w, id, "", "") }
 		t.fields = func(b object) {
 			b["metadata"] = object{"user_id": string(encode(object{"device_id": device, "account_uuid": "", "session_id": id}))}

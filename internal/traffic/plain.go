@@ -81,8 +81,8 @@ func windows(w *world) {
 	short := []string{"Yes.", "No.", "Noted.", "Done.", "ok"}
 	for range 10 {
 		t := w.open(pick(w.rng, []protocol{chat, messages}))
-		if !w.plain {
-			t.habits.window = 3 + 2*w.rng.IntN(3)
+		if window := 3 + 2*w.rng.IntN(3); !w.plain {
+			t.habits.window = window
 		}
 		for i := range 9 {
 			t.history = append(t.history, message{role: "user", text: fmt.Sprintf("Entry %d: %s", i+1, chore(w.rng))})

@@ -21,9 +21,8 @@ type Options struct {
 
 // family is a kind of traffic.
 type family struct {
-	name  string
-	fill  func(w *world)
-	twins bool // nothing tells some of its conversations apart
+	name string
+	fill func(w *world)
 }
 
 // Families names what can be made, in order.
@@ -33,11 +32,6 @@ func Families() []string {
 		out = append(out, f.name)
 	}
 	return out
-}
-
-// HasTwins says that a family holds conversations which nothing tells apart.
-func HasTwins(name string) bool {
-	return slices.ContainsFunc(families(), func(f family) bool { return f.name == name && f.twins })
 }
 
 // Make makes the traffic of a family.
@@ -82,7 +76,7 @@ func (w *world) markTwins() {
 
 func families() []family {
 	return []family{
-		{name: "openers", fill: openers, twins: true},
+		{name: "openers", fill: openers},
 		{name: "weave", fill: weave},
 		{name: "coders_chat", fill: func(w *world) { coders(w, chat) }},
 		{name: "coders_messages", fill: func(w *world) { coders(w, messages) }},
@@ -94,7 +88,7 @@ func families() []family {
 		{name: "pictures", fill: pictures},
 		{name: "branches", fill: branches},
 		{name: "imports", fill: imports},
-		{name: "twins", fill: twins, twins: true},
+		{name: "twins", fill: twins},
 		{name: "ids", fill: ids},
 		{name: "rotated", fill: rotated},
 		{name: "late_ids", fill: lateIDs},

@@ -55,8 +55,20 @@ func (w *world) some(p protocol, n int) habits {
 // each are all habits, one by one.
 func each() []habits {
 	return []habits{
-		{marks: true}, {parts: true}, {thoughts: true}, {reminders: true}, {notes: true}, {clock: true}, {midway: true}, {trim: true}, {pad: true},
-		{reargs: true}, {blank: true}, {window: 6}, {unicode: true}, {models: true},
+		{marks: true},
+		{parts: true},
+		{thoughts: true},
+		{reminders: true},
+		{notes: true},
+		{clock: true},
+		{midway: true},
+		{trim: true},
+		{pad: true},
+		{reargs: true},
+		{blank: true},
+		{window: 6},
+		{unicode: true},
+		{models: true},
 	}
 }
 

@@ -134,7 +134,7 @@ func pictures(w *world) {
 		for i := range 4 {
 			raw := make([]byte, 120)
 			for j := range raw {
-				raw[j] = byte(w.rng.IntN(256))
+				raw[j] = byte(w.rng.Uint32())
 			}
 			m := message{role: "user", image: base64.StdEncoding.EncodeToString(raw)}
 			if i == 2 {

@@ -65,16 +65,15 @@ type turnOptions struct {
 	body    object      // in place of the one made of the history
 	path    string
 	headers eval.Headers // in place of the talk's
-	parent  *talk
 }
 
 // wait lets time pass.
 func (t *talk) wait(least, most float64) { t.now += least + t.w.rng.Float64()*(most-least) }
 
 // say sends what a person says and takes the answer into the history.
-func (t *talk) say(text string) *eval.Reply {
+func (t *talk) say(text string) {
 	t.history = append(t.history, message{role: "user", text: text})
-	return t.ask(turnOptions{})
+	t.ask(turnOptions{})
 }
 
 // ask sends the history as it stands and takes the answer into it.
@@ -242,8 +241,8 @@ func (t *talk) sub(system string) *talk {
 	return s
 }
 
-// spawn has the model start sub-agents with these prompts, and gives its answer.
-func (t *talk) spawn(prompts ...string) *eval.Reply {
+// spawn has the model start sub-agents with these prompts.
+func (t *talk) spawn(prompts ...string) {
 	reply := &eval.Reply{Status: 200, Text: pick(t.w.rng, []string{"", "I hand this out.", "Two things at once."})}
 	for _, p := range prompts {
 		reply.ToolCalls = append(reply.ToolCalls, eval.Call{
@@ -251,7 +250,6 @@ func (t *talk) spawn(prompts ...string) *eval.Reply {
 		})
 	}
 	t.ask(turnOptions{reply: reply})
-	return reply
 }
 
 // collect takes what sub-agents reported as the results of the last answer's calls.

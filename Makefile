@@ -6,7 +6,7 @@ GOLANGCI_VERSION := v2.15.0
 RACE := turn record route forward identify serve relay search workspace app
 FUZZTIME ?= 30s
 
-.PHONY: run build test lint race fuzz bench eval sdks clients test-clients clean
+.PHONY: run build test lint race fuzz bench eval eval-docs sdks clients test-clients clean
 
 run: build ## start the server
 	bin/mooring serve
@@ -41,6 +41,9 @@ eval: ## how well conversations are told apart, on the kept traces and on made-u
 	go build -o .cache/mooring-eval ./cmd/mooring
 	@echo && echo "The kept traces:" && .cache/mooring-eval eval --baselines test/traces/testdata
 	@echo && echo "Made-up traffic, seeds 1 2 3 $(SEED):" && .cache/mooring-eval eval --baselines .cache/traces/*
+
+eval-docs: ## the same, into docs/identification.md
+	scripts/eval-docs.sh
 
 sdks: test/sdk/js/node_modules/.installed ## the official JavaScript SDKs, pinned, for test/sdk
 

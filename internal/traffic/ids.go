@@ -183,6 +183,29 @@ func unlistedHeader(w *world) {
 	}
 }
 
+// learnedHeader: once many conversations have shown what an unlisted header names, the program keeps its histories to itself and
+// sends what is new alone: nothing else names the conversation then.
+func learnedHeader(w *world) {
+	person := uuid(w.rng)
+	for i := range 16 {
+		t := w.open(chat)
+		t.client = "unlisted"
+		id := mixedText(w.rng, 22)
+		t.headers = func() eval.Headers {
+			return eval.Headers{"x-plank-thread": {id}, "x-plank-person": {person}, "x-plank-call": {uuid(w.rng)}}
+		}
+		if i < 10 {
+			t.chatter(4)
+			continue
+		}
+		t.now += 600 // when the others are through
+		for range 3 {
+			t.history = []message{{role: "user", text: t.follow() + " " + t.opening()}}
+			t.ask(turnOptions{})
+		}
+	}
+}
+
 // sharedID: a program sends the id of the root with everything that its agents do.
 func sharedID(w *world) {
 	for range 5 {

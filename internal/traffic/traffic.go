@@ -94,6 +94,7 @@ func catalogue() []family {
 		{name: "late_ids", fill: lateIDs},
 		{name: "disagreeing_ids", fill: disagreeingIDs},
 		{name: "unlisted_header", fill: unlistedHeader},
+		{name: "learned_header", fill: learnedHeader},
 		{name: "claude", fill: claude},
 		{name: "claude_legacy", fill: claudeLegacy},
 		{name: "codex", fill: codex},

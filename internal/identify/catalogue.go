@@ -114,3 +114,9 @@ func (s *signal) alias(value string) mooring.Alias {
 	}
 	return mooring.Alias{Class: mooring.ClassName + mooring.AliasClass(s.name), Value: value}
 }
+
+// anew says that programs make the value of a signal anew at each start: another one may name the same conversation.
+func (s *signal) anew() bool { return s.name == "x-session-affinity" || s.name == "x-affinity" }
+
+// loose says that a value may name several conversations: what the messages prove counts more.
+func (s *signal) loose() bool { return s.scope == scopeAlways }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"hash/maphash"
 	"sync"
 
 	"github.com/maypok86/otter/v2"
@@ -20,9 +21,9 @@ import (
 type Store interface {
 	AliasHits(ctx context.Context, t mooring.Tenant, aliases []mooring.Alias) ([]mooring.AliasHit, error)
 	Session(ctx context.Context, t mooring.Tenant, id mooring.SessionID) (mooring.Session, error)
-	Chain(ctx context.Context, t mooring.Tenant, s mooring.SessionID, kind mooring.ChainKind, digests [][]byte) ([]mooring.ChainEntry, error)
-	Children(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error)
-	Trail(ctx context.Context, t mooring.Tenant, s mooring.SessionID, tip mooring.MessageID, limit int) ([]mooring.Message, error)
+	SessionsOf(ctx context.Context, t mooring.Tenant, ids []mooring.SessionID) ([]mooring.Session, error)
+	Chain(ctx context.Context, t mooring.Tenant, digests [][]byte) ([]mooring.ChainEntry, error)
+	Around(ctx context.Context, t mooring.Tenant, ids []mooring.MessageID, up, down int) ([]mooring.Neighbour, error)
 	Owners(ctx context.Context, t mooring.Tenant, object string) ([]mooring.Object, error)
 }
 
@@ -47,6 +48,8 @@ type Engine struct {
 	sessions *otter.Cache[sessionKey, *kept]
 	digests  *otter.Cache[[16]byte, wire.Digest]
 	answers  *otter.Cache[answerKey, answered]
+	samples  *otter.Cache[sampleKey, []uint64]
+	seeds    [2]maphash.Seed // of sampleKey
 
 	naming sync.RWMutex // held to remember what an alias names, and to forget that
 	resets uint64       // how often chats were reset; guarded by naming
@@ -71,9 +74,10 @@ const companion = -1
 // Rough sizes of cache entries in bytes, to turn the memory bound into numbers of entries.
 const (
 	aliasBytes   = 320
-	sessionBytes = 600
+	sessionBytes = 1000
 	digestBytes  = 150
 	answerBytes  = 220
+	sampleBytes  = 300
 )
 
 // New makes an Engine.
@@ -95,11 +99,13 @@ func New(o Options) *Engine {
 	for _, name := range append(parents(), headerAgent, headerParentAgent, lowerName(headerMooring)) {
 		e.byHeader[name] = companion
 	}
-	share := o.MemoryBytes / 4
+	e.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+	share := o.MemoryBytes / 5
 	e.aliases = otter.Must(&otter.Options[aliasKey, mooring.SessionID]{MaximumSize: int(share / aliasBytes)})
 	e.sessions = otter.Must(&otter.Options[sessionKey, *kept]{MaximumSize: int(share / sessionBytes)})
 	e.digests = otter.Must(&otter.Options[[16]byte, wire.Digest]{MaximumSize: int(share / digestBytes)})
 	e.answers = otter.Must(&otter.Options[answerKey, answered]{MaximumSize: int(share / answerBytes)})
+	e.samples = otter.Must(&otter.Options[sampleKey, []uint64]{MaximumSize: int(share / sampleBytes)})
 	return e
 }
 

@@ -15,11 +15,12 @@ type Request struct {
 	Tenant   mooring.Tenant
 	Header   http.Header
 	Wire     *wire.Request
-	Messages []wire.Message // the request's, as its upstream is to have them; of the same length
-	Skip     int            // the first of them that belongs to the conversation: what stands before was said before the chat was reset
-	Opening  []byte         // the answer with which the chat was reset, as the client sends it back; nil where it does not
-	Kind     mooring.Kind   // KindSide or KindCompaction where the route says so; empty where the request decides
-	Content  bool           // a request without ids may be recognised by its messages
+	Messages []wire.Message  // the request's, as its upstream is to have them; of the same length
+	Skip     int             // the first of them that belongs to the conversation: what stands before was said before the chat was reset
+	Opening  []byte          // the answer with which the chat was reset, as the client sends it back; nil where it does not
+	Kind     mooring.Kind    // KindSide or KindCompaction where the route says so; empty where the request decides
+	Key      mooring.KeyName // of the client; it tells apart what says the same, and is no evidence by itself
+	Content  bool            // a request without ids may be recognised by its messages
 }
 
 // Finding is the answer: a session, new or known, and why.
@@ -36,11 +37,14 @@ type Finding struct {
 	Identity string
 	Evidence []mooring.Evidence
 
-	resets uint64            // how often chats had been reset before it was looked for
-	key    string            // the key that a session named by the request's ids would have
-	talk   *alignment        // the request's messages; nil until they are needed
-	below  mooring.MessageID // the message that is known to precede the first new one; empty where nothing is known
-	from   int               // the position in the talk that follows it
+	resets  uint64     // how often chats had been reset before it was looked for
+	key     string     // the key that a session named by the request's ids would have
+	talk    *alignment // the request's messages; nil until they are needed
+	Signals []string   // names of the signals that have named the session, these ones included; nil where there is no new one
+	Traits  []byte     // what its requests are like; nil where that is known
+
+	below mooring.MessageID // the message that is known to precede the first new one; empty where nothing is known
+	from  int               // the position in the talk that follows it
 }
 
 // Resolve finds the session of a request. It only reads. The first signal that holds decides; names that come with the same
@@ -51,21 +55,28 @@ func (e *Engine) Resolve(ctx context.Context, q Request) (*Finding, error) {
 		return nil, err
 	}
 	f := &Finding{Kind: mooring.KindMain, Evidence: r.ignored, resets: e.since()}
+	if err := e.find(ctx, q, r, f); err != nil {
+		return nil, err
+	}
+	return f, e.complete(q, r, f)
+}
+
+// find asks one kind of evidence after the other.
+func (e *Engine) find(ctx context.Context, q Request, r *reading, f *Finding) error {
 	if r.exact != "" {
-		if err = e.mayName(ctx, q.Tenant, r.ids); err == nil {
-			err = e.exactly(ctx, q, r, f)
+		if err := e.mayName(ctx, q.Tenant, r.ids); err != nil {
+			return err
 		}
-		return f, e.sided(q, f, err)
+		return e.exactly(ctx, q, r, f)
 	}
 	found, err := e.follows(ctx, q, r, f)
 	switch {
 	case err != nil || found:
+		return err
 	case len(r.ids) > 0:
-		err = e.named(ctx, q, r, f)
-	default:
-		err = e.unnamed(ctx, q, f)
+		return e.named(ctx, q, r, f)
 	}
-	return f, e.sided(q, f, err)
+	return e.unnamed(ctx, q, f)
 }
 
 // unnamed finds the session of a request that names none by its messages, or opens one.
@@ -78,14 +89,6 @@ func (e *Engine) unnamed(ctx context.Context, q Request, f *Finding) error {
 	}
 	e.minted(q, f)
 	return nil
-}
-
-// sided gives what was found the kind that the route says, whatever session it belongs to.
-func (e *Engine) sided(q Request, f *Finding, err error) error {
-	if err == nil && q.Kind != "" {
-		f.Kind = q.Kind
-	}
-	return err
 }
 
 // exactly continues the session of X-Mooring-Session; nothing else is asked.
@@ -113,7 +116,8 @@ func kindOfSession(s mooring.Session) mooring.Kind {
 	return mooring.KindMain
 }
 
-// named finds the session by the explicit ids that the request carries.
+// named finds the session by the explicit ids that the request carries, the strongest first, and holds it against what the request
+// says.
 func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) error {
 	first := &r.ids[0]
 	deciding := []mooring.Alias{first.alias}
@@ -153,11 +157,22 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 			holder, held := hits[other]
 			return held && holder != id
 		})
-		return nil
+		return e.check(ctx, q, r, f)
 	}
-	f.New, f.Aliases = true, deciding
-	f.Known.Session = e.fresh(q, first.value)
+	f.Aliases = deciding
+	if q.Content && r.agent == "" && r.parent == "" {
+		found, err := e.late(ctx, q, r, f)
+		if found || err != nil {
+			return err
+		}
+	}
+	f.open(e.fresh(q, first.value))
 	return e.attach(ctx, q, r, f)
+}
+
+// open makes the finding one of a session that is not there yet.
+func (f *Finding) open(s mooring.Session) {
+	f.New, f.Known.Session = true, s
 }
 
 // attach gives a new session its parent, where the request names one that is known.

@@ -115,6 +115,9 @@ func (t *running) change(ctx context.Context) (*mooring.Begin, error) {
 func (t *running) row() mooring.Session {
 	s := t.found.Known.Session
 	s.Upstream, s.Title = t.target.Name, t.title()
+	if !t.found.New {
+		s.Named, s.Traits = t.found.Signals, t.found.Traits
+	}
 	if !t.side() {
 		s.State, s.Tip, s.TipTurn = mooring.Running, t.turn.Question, t.turn.ID
 	}
@@ -142,7 +145,7 @@ func (t *running) title() string {
 }
 
 // side says that the request asks about a conversation and is no part of it.
-func (t *running) side() bool { return t.req.Kind == mooring.KindSide }
+func (t *running) side() bool { return t.found.Kind == mooring.KindSide }
 
 // shown is what a question without any text looks like: the first line that stands for its images and files.
 func (t *running) shown() string {
@@ -166,6 +169,9 @@ func (t *running) messages() []mooring.Message {
 		msg := mooring.Message{
 			Tenant: t.turn.Tenant, Session: t.found.Known.ID, ID: t.NewID(), Parent: parent, Turn: t.turn.ID, Role: m.Role, State: mooring.Completed,
 			Protocol: t.req.Protocol, Content: t.text(m.Raw), Digest: d[:], CreatedAt: t.turn.StartedAt,
+		}
+		if len(out) == 0 {
+			msg.Marks = t.place.Opening
 		}
 		parent = msg.ID
 		out = append(out, msg)

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"strings"
 
 	"mooring"
 )
@@ -105,9 +106,9 @@ func (w *writer) stillNamed(ctx context.Context, c *mooring.Begin) error {
 }
 
 const insertSession = `INSERT INTO session (tenant, id, client_key, friendly_id, title, client, project, parent, root, relation,
-	state, upstream, models, turns, side_only, cost_usd, unpriced, tip, tip_turn, created_at, updated_at, pinned, archived, reset_of,
-	cut, ack)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 0, 0, $16, $17, $18, $19, $20, $21, $22, $23, $24)
+	state, upstream, models, turns, side_only, cost_usd, unpriced, tip, tip_turn, created_at, updated_at, pinned, archived, named,
+	traits, reset_of, cut, ack)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 0, 0, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
 	ON CONFLICT DO NOTHING`
 
 const rootOf = `SELECT root FROM session WHERE tenant = $1 AND id = $2`
@@ -132,7 +133,7 @@ func (w *writer) insertSession(ctx context.Context, c *mooring.Begin) (bool, err
 	step := stepOf(c)
 	added, err := w.exec(ctx, insertSession, raw(s.Tenant), s.ID, bytes(s.Key), text(s.FriendlyID), text(s.Title),
 		text(s.Client), text(s.Project), parent, root, s.Relation, step.state, text(s.Upstream), models, step.turns, step.side,
-		step.tip, step.turn, micros(s.CreatedAt), step.at, s.Pinned, s.Archived, s.ResetOf, s.Cut, c.Ack)
+		step.tip, step.turn, micros(s.CreatedAt), step.at, s.Pinned, s.Archived, text(strings.Join(s.Named, ",")), s.Traits, s.ResetOf, s.Cut, c.Ack)
 	return added > 0, err
 }
 
@@ -178,7 +179,9 @@ const continueSession = `UPDATE session SET
 	client = CASE WHEN client = '' THEN $11 ELSE client END,
 	project = CASE WHEN project = '' THEN $12 ELSE project END,
 	title = CASE WHEN title = '' THEN $13 ELSE title END,
-	models = CASE WHEN $14 = '' THEN models ELSE $14 END
+	models = CASE WHEN $14 = '' THEN models ELSE $14 END,
+	named = CASE WHEN $15 = '' THEN named ELSE $15 END,
+	traits = COALESCE($16, traits)
 	WHERE tenant = $1 AND id = $2`
 
 func (w *writer) continueSession(ctx context.Context, c *mooring.Begin) error {
@@ -188,7 +191,7 @@ func (w *writer) continueSession(ctx context.Context, c *mooring.Begin) error {
 		return err
 	}
 	n, err := w.exec(ctx, continueSession, raw(s.Tenant), s.ID, step.at, step.side, step.state, c.Turn.ID, step.turns,
-		step.tip, step.turn, text(s.Upstream), text(s.Client), text(s.Project), text(s.Title), models)
+		step.tip, step.turn, text(s.Upstream), text(s.Client), text(s.Project), text(s.Title), models, text(strings.Join(s.Named, ",")), s.Traits)
 	if err == nil && n == 0 {
 		c.Err = gone()
 	}

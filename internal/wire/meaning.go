@@ -104,12 +104,6 @@ func withoutThinking(text []byte) []byte {
 	}
 }
 
-// reminderAlone says that a part is one injected block and nothing else.
-func reminderAlone(text []byte) bool {
-	text = bytes.TrimSpace(text)
-	return bytes.HasPrefix(text, []byte(reminderOpen)) && bytes.Index(text, []byte(reminderClose)) == len(text)-len(reminderClose)
-}
-
 // withoutReminders takes injected blocks out, in place and in one pass: what stands around one can make up another. Of the
 // blanks on both sides of a block those before it stay.
 func withoutReminders(text []byte) []byte {

@@ -113,10 +113,19 @@ func (n *normal) text(raw []byte) {
 	at := len(n.words)
 	n.words = unquote(n.words, raw)
 	text := withoutBilling(n.words[at:])
-	if blankText(text) || !n.assistant && reminderAlone(text) {
+	if blankText(text) || !n.assistant && n.injected(text) {
 		text = nil
 	}
 	n.words = append(n.words[:at], text...)
+}
+
+// injected says that a part is injected blocks and nothing else.
+func (n *normal) injected(text []byte) bool {
+	if !bytes.Contains(text, []byte(reminderClose)) {
+		return false
+	}
+	n.scratch = append(n.scratch[:0], text...)
+	return blankText(withoutReminders(n.scratch))
 }
 
 // spoken appends the words from a place on as one text: clients join parts, and split them.

@@ -46,7 +46,7 @@ type Engine struct {
 
 	aliases  *otter.Cache[aliasKey, mooring.SessionID]
 	sessions *otter.Cache[sessionKey, *kept]
-	digests  *otter.Cache[[16]byte, wire.Digest]
+	digests  *otter.Cache[[16]byte, wire.Known]
 	answers  *otter.Cache[answerKey, answered]
 	samples  *otter.Cache[sampleKey, []uint64]
 	seeds    [2]maphash.Seed // of sampleKey
@@ -103,7 +103,7 @@ func New(o Options) *Engine {
 	share := o.MemoryBytes / 5
 	e.aliases = otter.Must(&otter.Options[aliasKey, mooring.SessionID]{MaximumSize: int(share / aliasBytes)})
 	e.sessions = otter.Must(&otter.Options[sessionKey, *kept]{MaximumSize: int(share / sessionBytes)})
-	e.digests = otter.Must(&otter.Options[[16]byte, wire.Digest]{MaximumSize: int(share / digestBytes)})
+	e.digests = otter.Must(&otter.Options[[16]byte, wire.Known]{MaximumSize: int(share / digestBytes)})
 	e.answers = otter.Must(&otter.Options[answerKey, answered]{MaximumSize: int(share / answerBytes)})
 	e.samples = otter.Must(&otter.Options[sampleKey, []uint64]{MaximumSize: int(share / sampleBytes)})
 	return e
@@ -120,14 +120,14 @@ func (e *Engine) HeaderNames() []string {
 
 // digestCache hands the engine's cache to a digester. Entries of all tenants share the bound; the digester's seeds keep them apart.
 type digestCache struct {
-	*otter.Cache[[16]byte, wire.Digest]
+	*otter.Cache[[16]byte, wire.Known]
 }
 
 // Get gives the digest that is known for a message's raw bytes.
-func (c digestCache) Get(key [16]byte) (wire.Digest, bool) { return c.GetIfPresent(key) }
+func (c digestCache) Get(key [16]byte) (wire.Known, bool) { return c.GetIfPresent(key) }
 
 // Set remembers it.
-func (c digestCache) Set(key [16]byte, d wire.Digest) { c.Cache.Set(key, d) }
+func (c digestCache) Set(key [16]byte, k wire.Known) { c.Cache.Set(key, k) }
 
 // Digester gives the tenant's digester, keyed by a subkey of the secret, so that digests of two tenants never agree.
 func (e *Engine) Digester(t mooring.Tenant) *wire.Digester {

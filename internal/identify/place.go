@@ -151,16 +151,17 @@ type alignment struct {
 }
 
 func (a *alignment) walk() {
-	var prev wire.Digest
 	a.talk = make([]int, 0, len(a.messages))
 	a.chain = make([]wire.Digest, 0, len(a.messages))
-	for i := range a.messages {
-		if i < a.skip || !a.messages[i].Conversational() {
-			continue
+	if a.skip >= len(a.messages) {
+		return
+	}
+	chains := a.digester.Chains(a.digests[a.skip:])
+	for i := a.skip; i < len(a.messages); i++ {
+		if a.messages[i].Conversational() {
+			a.talk = append(a.talk, i)
+			a.chain = append(a.chain, chains[i-a.skip])
 		}
-		prev = a.digester.Chain(prev, a.digests[i])
-		a.talk = append(a.talk, i)
-		a.chain = append(a.chain, prev)
 	}
 }
 

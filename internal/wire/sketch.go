@@ -96,6 +96,17 @@ func Text(message []byte) []byte {
 	return out
 }
 
+// cutThinking takes off the reasoning that some servers put before the answer's text.
+func cutThinking(text []byte) []byte {
+	if !bytes.HasPrefix(text, []byte(thinkOpen)) {
+		return text
+	}
+	if _, rest, ok := bytes.Cut(text, []byte(thinkClose)); ok {
+		return rest
+	}
+	return text
+}
+
 // Handed gives the texts that an answer hands to tools: the strings in the arguments of its calls, each with the ones below it.
 func Handed(answer []byte) [][]byte {
 	var out [][]byte

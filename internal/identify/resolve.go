@@ -46,16 +46,16 @@ type Finding struct {
 // Resolve finds the session of a request. It only reads. The first signal that holds decides; names that come with the same
 // value become aliases of one session; a lower one with another value is noted and joins nothing.
 func (e *Engine) Resolve(ctx context.Context, q Request) (*Finding, error) {
-	r, err := e.read(q.Header, q.Wire.Fields)
+	r, err := e.read(q)
 	if err != nil {
 		return nil, err
 	}
-	f := &Finding{Kind: mooring.KindMain, Evidence: r.ignored, resets: e.since()}
+	f := &Finding{Kind: mooring.KindMain, resets: e.since()}
 	if r.exact != "" {
 		if err = e.mayName(ctx, q.Tenant, r.ids); err == nil {
 			err = e.exactly(ctx, q, r, f)
 		}
-		return f, e.sided(q, f, err)
+		return e.told(q, r, f, err)
 	}
 	found, err := e.follows(ctx, q, r, f)
 	switch {
@@ -65,7 +65,7 @@ func (e *Engine) Resolve(ctx context.Context, q Request) (*Finding, error) {
 	default:
 		err = e.unnamed(ctx, q, f)
 	}
-	return f, e.sided(q, f, err)
+	return e.told(q, r, f, err)
 }
 
 // unnamed finds the session of a request that names none by its messages, or opens one.
@@ -80,14 +80,6 @@ func (e *Engine) unnamed(ctx context.Context, q Request, f *Finding) error {
 	return nil
 }
 
-// sided gives what was found the kind that the route says, whatever session it belongs to.
-func (e *Engine) sided(q Request, f *Finding, err error) error {
-	if err == nil && q.Kind != "" {
-		f.Kind = q.Kind
-	}
-	return err
-}
-
 // exactly continues the session of X-Mooring-Session; nothing else is asked.
 func (e *Engine) exactly(ctx context.Context, q Request, r *reading, f *Finding) error {
 	k, err := e.session(ctx, q.Tenant, mooring.SessionID(r.exact))
@@ -99,9 +91,9 @@ func (e *Engine) exactly(ctx context.Context, q Request, r *reading, f *Finding)
 	}
 	f.Known, f.ClientID, f.Identity = k, k.Key, "header:x-mooring-session"
 	f.Kind = kindOfSession(k.Session)
-	f.Evidence = append(f.Evidence, mooring.Evidence{Signal: f.Identity, Value: r.exact, Use: "decided", Why: "it names exactly this session"})
+	f.Evidence = append(f.Evidence, mooring.Evidence{Signal: f.Identity, Says: string(saysSession), Value: r.exact, Points: string(k.ID), Use: "decided", Why: "it names exactly this session"})
 	for _, id := range r.ids {
-		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: id.String(), Value: id.value, Use: "ignored", Why: "X-Mooring-Session was sent"})
+		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: id.String(), Says: string(saysSession), Value: id.value, Use: "ignored", Why: "X-Mooring-Session was sent"})
 	}
 	return nil
 }
@@ -124,7 +116,6 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 	if r.agent != "" {
 		f.key += "#" + r.agent
 	}
-	f.Evidence = append(f.Evidence, evidence(r)...)
 	if r.agent == "" {
 		deciding = append(deciding, equals(r.ids)...)
 	}
@@ -133,6 +124,7 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 	if err != nil {
 		return err
 	}
+	f.Evidence = append(f.Evidence, e.evidence(q.Tenant, r, hits)...)
 	for _, a := range deciding {
 		id, ok := hits[a]
 		if !ok {
@@ -153,61 +145,11 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 			holder, held := hits[other]
 			return held && holder != id
 		})
-		return nil
+		return e.attach(ctx, q, r, f)
 	}
 	f.New, f.Aliases = true, deciding
 	f.Known.Session = e.fresh(q, first.value)
 	return e.attach(ctx, q, r, f)
-}
-
-// attach gives a new session its parent, where the request names one that is known.
-func (e *Engine) attach(ctx context.Context, q Request, r *reading, f *Finding) error {
-	s := &f.Known.Session
-	var wanted []mooring.Alias
-	switch {
-	case r.agent != "":
-		s.Key = f.key
-		wanted = []mooring.Alias{r.ids[0].alias}
-		if r.agentOf != "" {
-			wanted = append([]mooring.Alias{agentAlias(r.ids[0].value, r.agentOf)}, wanted...)
-		}
-	case r.parent != "":
-		wanted = parentAliases(r.ids[0].signal, r.parent)
-	default:
-		return nil
-	}
-	s.Relation, f.Kind = mooring.RelationSubagent, mooring.KindSubagent
-	hits, err := e.lookup(ctx, q.Tenant, wanted)
-	if err != nil {
-		return err
-	}
-	for _, a := range wanted {
-		id, ok := hits[a]
-		if !ok {
-			continue
-		}
-		p, err := e.session(ctx, q.Tenant, id)
-		if mooring.KindOf(err) == mooring.KindNotFound {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		s.Parent, s.Root = p.ID, p.Root
-		return nil
-	}
-	return nil
-}
-
-// agentAlias names a sub-agent that shares its session's id. The parts are joined by a byte that no header can hold.
-func agentAlias(session, agent string) mooring.Alias {
-	return mooring.Alias{Class: mooring.ClassName + headerAgent, Value: session + "\x00" + agent}
-}
-
-// parentAliases are the names under which a parent's id may be known: under the child's own header, as unguessable, or generic.
-func parentAliases(child *signal, id string) []mooring.Alias {
-	generic := signal{scope: scopeGeneric}
-	return slices.Compact([]mooring.Alias{child.alias(id), generic.alias(id)})
 }
 
 // minted opens a session for a request that names none.
@@ -219,14 +161,6 @@ func (e *Engine) minted(q Request, f *Finding) {
 	f.Known.Session = e.fresh(q, key)
 }
 
-func (e *Engine) fresh(q Request, key string) mooring.Session {
-	id := e.NewSession()
-	return mooring.Session{
-		Tenant: q.Tenant, ID: id, Key: key, FriendlyID: strings.ToLower(string(id[len(id)-8:])), Root: id, Relation: mooring.RelationMain,
-		Client: clientOf(q.Header.Get("User-Agent")), Models: []string{q.Wire.Model},
-	}
-}
-
 // equals are the aliases of the other names that came with the first one's value.
 func equals(ids []seen) []mooring.Alias {
 	var out []mooring.Alias
@@ -234,22 +168,6 @@ func equals(ids []seen) []mooring.Alias {
 		if id.value == ids[0].value && id.alias != ids[0].alias && !slices.Contains(out, id.alias) {
 			out = append(out, id.alias)
 		}
-	}
-	return out
-}
-
-func evidence(r *reading) []mooring.Evidence {
-	out := make([]mooring.Evidence, 0, len(r.ids))
-	for i, id := range r.ids {
-		ev := mooring.Evidence{Signal: id.String(), Value: id.value, Use: "decided", Why: "the strongest id of the request, known from " + id.source}
-		switch {
-		case i == 0:
-		case id.value == r.ids[0].value:
-			ev.Use, ev.Why = "agreed", "the same value under another name"
-		default:
-			ev.Use, ev.Why = "ignored", "another value than the stronger "+r.ids[0].String()
-		}
-		out = append(out, ev)
 	}
 	return out
 }

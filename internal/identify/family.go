@@ -153,7 +153,7 @@ func (e *Engine) attach(ctx context.Context, q Request, r *reading, f *Finding) 
 		if p.Root == s.ID || p.Relation == mooring.RelationSubagent && p.Parent == s.ID {
 			continue // it stands below this one itself
 		}
-		s.Parent, s.Root, s.Relation = p.ID, p.Root, relation
+		s.Parent, s.Root, s.Relation, f.Attach = p.ID, p.Root, relation, !f.New
 		r.placed(a, p.ID)
 		return nil
 	}

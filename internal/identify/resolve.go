@@ -31,6 +31,7 @@ type Finding struct {
 	Named    mooring.Alias   // by which a known session was found; zero where by none
 	ClientID string          // what the client should go on with: the id it sent, else the session's key
 	Sent     bool            // the client sent that id
+	Attach   bool            // a known session that had no parent: the one in Known is to be kept
 	Reset    *mooring.Reset  // the session takes its aliases from another one; nil where it does not
 	Kind     mooring.Kind
 	Identity string

@@ -125,12 +125,22 @@ func (e *Engine) index() {
 			e.byHeader[s.name] = append(e.byHeader[s.name], i)
 		}
 	}
-	slices.SortStableFunc(e.wild, func(x, y int) int { return cmp.Compare(len(all[y].name), len(all[x].name)) }) // the narrower pattern first
+	slices.SortStableFunc(e.wild, func(x, y int) int { // what is never used first, then the narrower pattern
+		return cmp.Or(all[x].used()-all[y].used(), cmp.Compare(len(all[y].name), len(all[x].name)))
+	})
 }
 
 // after is 0 for ids of sessions, which come first, and 1 for what is said beside them.
 func (s *signal) after() int {
 	if s.says == saysSession {
+		return 0
+	}
+	return 1
+}
+
+// used is 0 for what is never used.
+func (s *signal) used() int {
+	if s.says == saysNever {
 		return 0
 	}
 	return 1

@@ -24,20 +24,26 @@ func (r *reading) hear(s *sighting, v string) {
 	r.rule(mooring.Evidence{Signal: s.label, Says: string(saysKind), Value: shown}, kind)
 }
 
-// rule adds evidence of a kind; an empty one says nothing.
+// rule adds evidence of a kind; an empty one says nothing. A sub-agent's request may be one beside its conversation, or one to sum it up.
 func (r *reading) rule(ev mooring.Evidence, kind mooring.Kind) {
+	ev.Use, ev.Why = "ignored", "this value says nothing about the kind"
+	apart := kind == mooring.KindSide || kind == mooring.KindCompaction
 	switch {
 	case kind == "":
-		ev.Use, ev.Why = "ignored", "this value says nothing about the kind"
-	case r.kind == "" || r.kind == kind:
-		ev.Use = map[bool]string{true: "decided", false: "agreed"}[r.kind == ""]
-		ev.Why = "it marks " + kindWords(kind)
+	case r.kind == "" || r.kind == mooring.KindSubagent && apart:
+		ev.Use, ev.Why = "decided", "it marks "+kindWords(kind)
+		for i := range r.ignored {
+			if old := &r.ignored[i]; old.Says == string(saysKind) && old.Use == "decided" {
+				old.Use = "agreed"
+			}
+		}
 		r.kind = kind
+	case r.kind == kind:
+		ev.Use, ev.Why = "agreed", "it marks "+kindWords(kind)
 	case kind == mooring.KindSubagent && r.kind != mooring.KindMain:
 		ev.Use, ev.Why = "agreed", "it marks the session as a sub-agent's"
 	default:
-		ev.Use, ev.Why = "ignored", "a stronger signal says that it is "+kindWords(r.kind)
-		kind = ""
+		ev.Why, kind = "a stronger signal marks "+kindWords(r.kind), ""
 	}
 	r.sub = r.sub || kind == mooring.KindSubagent
 	r.ignored = append(r.ignored, ev)

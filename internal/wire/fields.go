@@ -16,21 +16,37 @@ const (
 	idsInside              // an object whose members are in the catalogue
 )
 
-// catalogue says which members of a body may name a session.
-func catalogue(path string) fieldUse {
-	switch path {
-	case "session_id", "litellm_session_id", "litellm_trace_id", "prompt_cache_key", "previous_response_id",
+// named are the members whose text or number may say something; those of the second part only look as if they did.
+func named() [26]string {
+	return [...]string{
+		"session_id", "litellm_session_id", "litellm_trace_id", "prompt_cache_key", "previous_response_id", "conversation",
 		"metadata.user_id", "metadata.session_id", "metadata.sessionId", "request.session_id", "requesty.trace_id", "unbound_metadata.taskId",
 		"client_metadata.session_id", "client_metadata.thread_id", "client_metadata.x-codex-turn-metadata",
-		"client_metadata.x-codex-parent-thread-id", "client_metadata.x-openai-subagent":
-		return plainID
-	case "user", "safety_identifier", "user_prompt_id", "metadata.promptId", "metadata.run_id",
-		"client_metadata.turn_id", "client_metadata.x-codex-window-id", "client_metadata.x-codex-installation-id":
-		return plainID // looks like one, and never is
+		"client_metadata.x-codex-parent-thread-id", "client_metadata.x-openai-subagent",
+
+		"user", "safety_identifier", "user_prompt_id", "container", "metadata.promptId", "metadata.run_id",
+		"client_metadata.turn_id", "client_metadata.x-codex-window-id", "client_metadata.x-codex-installation-id",
+	}
+}
+
+// FieldPaths are the paths that Fields may have.
+func FieldPaths() []string {
+	all := named()
+	return all[:]
+}
+
+// catalogue says what a member of a body may be.
+func catalogue(path string) fieldUse {
+	switch path {
 	case "conversation", "container":
 		return idOrObject
 	case "metadata", "client_metadata", "request", "requesty", "unbound_metadata":
 		return idsInside
+	}
+	for _, name := range named() {
+		if path == name {
+			return plainID
+		}
 	}
 	return notCatalogued
 }

@@ -105,7 +105,7 @@ func repository(remote string) string {
 
 // folderLines are what programs write before the folder that they work in.
 func folderLines() []string {
-	return []string{"Primary working directory:", "Working directory:", "working directory:", "Current working directory:", `\"cwd\":\"`, `\"cwd\": \"`, "<cwd>"}
+	return []string{"Primary working directory:", "Working directory:", "working directory:", "Current working directory:", `\"cwd\":\"`, `\"cwd\": \"`, "<cwd>", `\u003ccwd\u003e`}
 }
 
 // workingFolder finds the folder in the instructions of a request, and in the message that Codex puts before the conversation.
@@ -115,14 +115,14 @@ func workingFolder(q Request) (path, how string) {
 	}
 	for i := range q.Wire.Messages[:min(len(q.Wire.Messages), 3)] {
 		raw := q.Wire.Messages[i].Raw
-		if q.Wire.Messages[i].Role == "user" && bytes.Contains(raw, []byte("<environment_context>")) {
+		if q.Wire.Messages[i].Role == "user" && bytes.Contains(raw, []byte("environment_context")) {
 			return folderIn(raw), "body:environment_context"
 		}
 	}
 	return "", ""
 }
 
-// folderIn looks through the raw JSON of a text, in which a line ends with an escape.
+// folderIn looks through the raw JSON of a text.
 func folderIn(raw []byte) string {
 	raw = raw[:min(len(raw), longestTask)]
 	for _, line := range folderLines() {
@@ -131,19 +131,36 @@ func folderIn(raw []byte) string {
 			continue
 		}
 		rest := raw[at+len(line):]
-		end := bytes.IndexAny(rest, "\"\n<")
-		if newline := bytes.Index(rest, []byte(`\n`)); newline >= 0 && !bytes.HasPrefix(rest[max(newline-1, 0):], []byte(`\\n`)) && (end < 0 || newline < end) {
-			end = newline
+		text := unescaped(rest[:min(len(rest), 2*MaxID)])
+		if end := strings.IndexAny(text, "\n\r\"<"); end >= 0 {
+			text = text[:end]
 		}
-		if end < 0 {
-			continue
-		}
-		text := bytes.TrimRight(rest[:end], `\`)
-		if folder := folderOf(strings.ReplaceAll(string(text), `\\`, `\`)); folder != "" {
+		if folder := folderOf(text); folder != "" {
 			return folder
 		}
 	}
 	return ""
+}
+
+// unescaped reads a JSON text up to its end, or up to where it is cut.
+func unescaped(raw []byte) string {
+	end := 0
+	for end < len(raw) && raw[end] != '"' {
+		step := 1
+		if raw[end] == '\\' {
+			step = 2
+			if end+1 < len(raw) && raw[end+1] == 'u' {
+				step = len(`\u003c`)
+			}
+		}
+		if end+step > len(raw) {
+			break
+		}
+		end += step
+	}
+	var out string
+	_ = json.Unmarshal(slices.Concat([]byte{'"'}, raw[:end], []byte{'"'}), &out) // what is no text says nothing
+	return out
 }
 
 // genericFolder is a folder that says nothing of what is worked on: a home, a root, a place for temporary files.

@@ -130,10 +130,12 @@ type Attempt struct {
 
 // Evidence is one signal of a request and what became of it. Values are kept for catalogued names only.
 type Evidence struct {
-	Signal string `json:"signal"`          // as in X-Mooring-Identity: "header:x-session-id", "body:metadata.user_id"
-	Value  string `json:"value,omitempty"` // the id, where the name is in the catalogue
-	Use    string `json:"use"`             // "decided", "agreed", "alias", "ignored"
-	Why    string `json:"why,omitempty"`   // a sentence part for people
+	Signal string `json:"signal"`              // as in X-Mooring-Identity: "header:x-session-id", "body:metadata.user_id"
+	Says   string `json:"says,omitempty"`      // what it is: "session", "agent", "parent", "kind", "project", "client", "never"; empty where it is no row of the catalogue
+	Value  string `json:"value,omitempty"`     // the id, where the name is in the catalogue
+	Points string `json:"points_to,omitempty"` // the session that it named, or "new"; empty where that was not asked
+	Use    string `json:"use"`                 // "decided", "agreed", "alias", "ignored", "never"
+	Why    string `json:"why,omitempty"`       // a sentence part for people
 }
 
 // Message is an entry of a conversation, a node of its tree.

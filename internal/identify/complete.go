@@ -14,16 +14,16 @@ func (e *Engine) complete(q Request, r *reading, f *Finding) error {
 	if err != nil {
 		return err
 	}
-	t := e.traitsOf(q, a.digester)
+	t := e.traitsOf(q, r, a.digester)
 	old, known := readTraits(f.Known.Traits)
 	switch {
-	case q.Kind != "":
-		f.Kind = q.Kind
-	case f.Kind == mooring.KindSide:
-	case e.aside(q, f, a, &t, &old, known):
+	case q.Kind != "" || r.kind != "" && r.kind != mooring.KindSubagent:
+	case f.aside || aside(q, f, a, &t, &old, known):
 		f.Kind = mooring.KindSide
+		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: "content:kind", Says: string(saysKind), Use: "decided", Why: "by what it says and is asked under, it is about the conversation and no part of it"})
 	case compacts(q, f, &t, &old, known):
 		f.Kind = mooring.KindCompaction
+		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: "content:kind", Says: string(saysKind), Use: "decided", Why: "its last words ask for a summary of the conversation that it continues"})
 	}
 	f.signals(r)
 	if f.Kind == mooring.KindSide {
@@ -48,7 +48,7 @@ func (f *Finding) signals(r *reading) {
 			names = append(slices.Clone(names), id.name)
 		}
 	}
-	if r.agent != "" && !slices.Contains(names, headerAgent) {
+	if r.agent != "" && len(names) == 0 && !slices.Contains(names, headerAgent) {
 		names = append(slices.Clone(names), headerAgent)
 	}
 	if len(names) > len(f.Known.Named) {
@@ -57,14 +57,11 @@ func (f *Finding) signals(r *reading) {
 }
 
 // aside says that a request which its id gives to a session asks about it and is no part of it.
-func (e *Engine) aside(q Request, f *Finding, a *alignment, t, old *traits, known bool) bool {
+func aside(q Request, f *Finding, a *alignment, t, old *traits, known bool) bool {
 	if !f.Sent || f.from > 0 || len(a.answers()) > 0 || len(a.talk) == 0 || len(a.talk) > 2 || t.tools || q.Wire.HasResult() {
 		return false
 	}
-	if f.New || f.Known.Tip == "" {
-		return e.asksTitle(q)
-	}
-	return known && about(q, a, t, old)
+	return f.Known.Tip != "" && known && about(q, a, t, old)
 }
 
 // about says that a request speaks about a conversation which had those traits: of what would make it another program's, and of what
@@ -75,6 +72,9 @@ func about(q Request, a *alignment, t, old *traits) bool {
 	}
 	n := 0
 	grams := a.digester.Grams(a.opening())
+	if slices.Equal(leastOf(a.digester, a.opening()), old.opening) {
+		return false // it begins as the conversation did
+	}
 	for _, sign := range []bool{
 		shared(t.system, old.system) < unlikely,
 		old.tools,
@@ -98,9 +98,6 @@ func holds(grams, sample []uint64) bool {
 	}
 	return float64(n) >= wholeWords*float64(len(sample))
 }
-
-// asksTitle says that a request is made to give a conversation a name, by the instructions of the program that sends it.
-func (e *Engine) asksTitle(q Request) bool { return instructs(q, speaksOfTitle) }
 
 // instructs says that one of the instructions of a request speaks of something.
 func instructs(q Request, speaks func(text []byte) bool) bool {

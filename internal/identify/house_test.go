@@ -176,7 +176,7 @@ func (h *house) turn(q ask) found {
 		Tenant: req.Tenant, ID: mooring.TurnID("trn_" + h.next()), Session: f.Known.ID, Kind: f.Kind, Protocol: mooring.Chat, State: mooring.Running,
 		View: p.View, Question: p.Parent, StartedAt: time.Unix(int64(h.n), 0),
 	}
-	begin := &mooring.Begin{New: f.New, Aliases: f.Aliases}
+	begin := &mooring.Begin{New: f.New, Aliases: f.Aliases, Attach: f.Attach}
 	if f.Kind == mooring.KindSide {
 		turn.Question = ""
 	}

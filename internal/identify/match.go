@@ -9,12 +9,12 @@ import (
 )
 
 // byContent finds the session of a request without ids. False: it is of none that is known.
-func (e *Engine) byContent(ctx context.Context, q Request, f *Finding) (bool, error) {
+func (e *Engine) byContent(ctx context.Context, q Request, r *reading, f *Finding) (bool, error) {
 	a, err := e.talkOf(f, q)
 	if err != nil || len(a.talk) == 0 {
 		return false, err
 	}
-	t := e.traitsOf(q, a.digester)
+	t := e.traitsOf(q, r, a.digester)
 	h, err := a.meet(ctx, q.Opening, &t)
 	if err != nil {
 		return false, err
@@ -143,7 +143,7 @@ func (e *Engine) byQuote(ctx context.Context, q Request, f *Finding, a *alignmen
 	} else {
 		f.take(&held{known: k, how: "content:reply"}, "it speaks of this session and is no part of it")
 	}
-	f.Kind = mooring.KindSide
+	f.aside = true
 	return true, nil
 }
 
@@ -297,14 +297,14 @@ func (e *Engine) check(ctx context.Context, q Request, r *reading, f *Finding) e
 		f.overrule(h, id)
 		return nil
 	}
-	t := e.traitsOf(q, a.digester)
+	t := e.traitsOf(q, r, a.digester)
 	if len(a.answers()) > 0 {
 		done, err := e.overruled(ctx, f, a, id, &t)
 		if done || err != nil {
 			return err
 		}
 	}
-	return e.anew(ctx, q, id, f, a, &t)
+	return e.anew(ctx, q, r, f, a)
 }
 
 // mayOverrule says that messages of another session count more than the id of one: those of a sub-agent that has no id of its own, or
@@ -376,16 +376,17 @@ func (e *Engine) overruled(ctx context.Context, f *Finding, a *alignment, id *si
 
 // anew is a request that begins a history under the id of a session which has one: a sub-agent's, another conversation's where the
 // id may be that of several, or the session's own, begun anew.
-func (e *Engine) anew(ctx context.Context, q Request, id *signal, f *Finding, a *alignment, t *traits) error {
+func (e *Engine) anew(ctx context.Context, q Request, r *reading, f *Finding, a *alignment) error {
+	id := r.ids[0].signal
 	if id.loose() && e.opensElse(&f.Known, a) {
 		f.unname(id, "it named another conversation, and this one begins otherwise")
-		return e.unnamed(ctx, q, f)
+		return e.unnamed(ctx, q, r, f)
 	}
-	if len(a.answers()) > 0 || !f.Known.Calls {
+	if len(a.answers()) > 0 || !f.Known.Calls && !r.unplaced {
 		return nil
 	}
 	l, err := a.look(ctx, nil)
-	if err != nil || len(l.quotes) == 0 {
+	if err != nil {
 		return err
 	}
 	known, err := e.sessionsOf(ctx, q.Tenant, quotedIn(l.quotes))
@@ -397,7 +398,11 @@ func (e *Engine) anew(ctx context.Context, q Request, id *signal, f *Finding, a 
 			delete(known, s)
 		}
 	}
-	if parent, ok := spawner(l.quotes, known, a); ok {
+	parent, ok := spawner(l.quotes, known, a)
+	if !ok && r.unplaced {
+		parent, ok = f.Known, true
+	}
+	if ok {
 		f.unname(id, "it is the id of the session that this one works for")
 		e.spawned(q, f, &parent)
 	}
@@ -421,7 +426,7 @@ func (e *Engine) late(ctx context.Context, q Request, r *reading, f *Finding) (b
 	if err != nil || len(a.talk) == 0 {
 		return false, err
 	}
-	t := e.traitsOf(q, a.digester)
+	t := e.traitsOf(q, r, a.digester)
 	h, err := a.meet(ctx, nil, &t)
 	if err != nil {
 		return false, err

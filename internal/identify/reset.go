@@ -105,6 +105,7 @@ func (e *Engine) Reset(old *Finding, q Request) *Finding {
 		f.Names = f.Aliases
 	}
 	f.Known.Session = e.fresh(q, key)
+	f.Known.Client, f.Known.Project = old.Known.Client, old.Known.Project
 	f.Known.Relation = mooring.RelationReset
 	if !old.New {
 		f.Known.ResetOf, f.Known.Cut = old.Known.ID, old.held()
@@ -137,12 +138,16 @@ func (f *Finding) held() []byte {
 // Again is the finding of a request that is sent again for the turn that failed in a session.
 func Again(f *Finding, k Known) *Finding {
 	const how = "content:retry"
+	kind := kindOfSession(k.Session)
+	if f.Kind == mooring.KindSide || f.Kind == mooring.KindCompaction {
+		kind = f.Kind
+	}
 	id := k.Key
 	if f.Sent {
 		id = f.ClientID
 	}
 	return &Finding{
-		Known: k, ClientID: id, Sent: f.Sent, Kind: kindOfSession(k.Session), Identity: how, talk: f.talk,
+		Known: k, ClientID: id, Sent: f.Sent, Kind: kind, Identity: how, talk: f.talk,
 		Evidence: append(f.Evidence, mooring.Evidence{Signal: how, Use: "decided", Why: "it is the request, sent again, whose answer failed or broke off in this session"}),
 	}
 }

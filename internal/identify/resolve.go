@@ -32,32 +32,34 @@ type Finding struct {
 	Named    mooring.Alias   // by which a known session was found; zero where by none
 	ClientID string          // what the client should go on with: the id it sent, else the session's key
 	Sent     bool            // the client sent that id
+	Attach   bool            // a known session that had no parent: the one in Known is to be kept
 	Reset    *mooring.Reset  // the session takes its aliases from another one; nil where it does not
 	Kind     mooring.Kind
 	Identity string
 	Evidence []mooring.Evidence
+	Signals  []string // names of the signals that have named the session, these ones included; nil where there is no new one
+	Traits   []byte   // what its requests are like; nil where that is known
 
-	resets  uint64     // how often chats had been reset before it was looked for
-	key     string     // the key that a session named by the request's ids would have
-	talk    *alignment // the request's messages; nil until they are needed
-	Signals []string   // names of the signals that have named the session, these ones included; nil where there is no new one
-	Traits  []byte     // what its requests are like; nil where that is known
-
-	below mooring.MessageID // the message that is known to precede the first new one; empty where nothing is known
-	from  int               // the position in the talk that follows it
+	resets uint64            // how often chats had been reset before it was looked for
+	key    string            // the key that a session named by the request's ids would have
+	talk   *alignment        // the request's messages; nil until they are needed
+	aside  bool              // it speaks about the session and is no part of it
+	below  mooring.MessageID // the message that is known to precede the first new one; empty where nothing is known
+	from   int               // the position in the talk that follows it
 }
 
 // Resolve finds the session of a request. It only reads. The first signal that holds decides; names that come with the same
 // value become aliases of one session; a lower one with another value is noted and joins nothing.
 func (e *Engine) Resolve(ctx context.Context, q Request) (*Finding, error) {
-	r, err := e.read(q.Header, q.Wire.Fields)
+	r, err := e.read(q)
 	if err != nil {
 		return nil, err
 	}
-	f := &Finding{Kind: mooring.KindMain, Evidence: r.ignored, resets: e.since()}
-	if err := e.find(ctx, q, r, f); err != nil {
+	f := &Finding{Kind: mooring.KindMain, resets: e.since()}
+	if err = e.find(ctx, q, r, f); err != nil {
 		return nil, err
 	}
+	e.told(q, r, f)
 	return f, e.complete(q, r, f)
 }
 
@@ -76,13 +78,13 @@ func (e *Engine) find(ctx context.Context, q Request, r *reading, f *Finding) er
 	case len(r.ids) > 0:
 		return e.named(ctx, q, r, f)
 	}
-	return e.unnamed(ctx, q, f)
+	return e.unnamed(ctx, q, r, f)
 }
 
 // unnamed finds the session of a request that names none by its messages, or opens one.
-func (e *Engine) unnamed(ctx context.Context, q Request, f *Finding) error {
+func (e *Engine) unnamed(ctx context.Context, q Request, r *reading, f *Finding) error {
 	if q.Content {
-		found, err := e.byContent(ctx, q, f)
+		found, err := e.byContent(ctx, q, r, f)
 		if found || err != nil {
 			return err
 		}
@@ -102,9 +104,9 @@ func (e *Engine) exactly(ctx context.Context, q Request, r *reading, f *Finding)
 	}
 	f.Known, f.ClientID, f.Identity = k, k.Key, "header:x-mooring-session"
 	f.Kind = kindOfSession(k.Session)
-	f.Evidence = append(f.Evidence, mooring.Evidence{Signal: f.Identity, Value: r.exact, Use: "decided", Why: "it names exactly this session"})
+	f.Evidence = append(f.Evidence, mooring.Evidence{Signal: f.Identity, Says: string(saysSession), Value: r.exact, Points: string(k.ID), Use: "decided", Why: "it names exactly this session"})
 	for _, id := range r.ids {
-		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: id.String(), Value: id.value, Use: "ignored", Why: "X-Mooring-Session was sent"})
+		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: id.String(), Says: string(saysSession), Value: id.value, Use: "ignored", Why: "X-Mooring-Session was sent"})
 	}
 	return nil
 }
@@ -128,7 +130,6 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 	if r.agent != "" {
 		f.key += "#" + r.agent
 	}
-	f.Evidence = append(f.Evidence, evidence(r)...)
 	if r.agent == "" {
 		deciding = append(deciding, equals(r.ids)...)
 	}
@@ -137,6 +138,7 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 	if err != nil {
 		return err
 	}
+	f.Evidence = append(f.Evidence, e.evidence(q.Tenant, r, hits)...)
 	for _, a := range deciding {
 		id, ok := hits[a]
 		if !ok {
@@ -157,10 +159,13 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 			holder, held := hits[other]
 			return held && holder != id
 		})
-		return e.check(ctx, q, r, f)
+		if err := e.check(ctx, q, r, f); err != nil || f.Identity != first.String() {
+			return err
+		}
+		return e.attach(ctx, q, r, f)
 	}
 	f.Aliases = deciding
-	if q.Content && r.agent == "" && r.parent == "" {
+	if q.Content && !r.nested() && !r.sub {
 		found, err := e.late(ctx, q, r, f)
 		if found || err != nil {
 			return err
@@ -175,56 +180,6 @@ func (f *Finding) open(s mooring.Session) {
 	f.New, f.Known.Session = true, s
 }
 
-// attach gives a new session its parent, where the request names one that is known.
-func (e *Engine) attach(ctx context.Context, q Request, r *reading, f *Finding) error {
-	s := &f.Known.Session
-	var wanted []mooring.Alias
-	switch {
-	case r.agent != "":
-		s.Key = f.key
-		wanted = []mooring.Alias{r.ids[0].alias}
-		if r.agentOf != "" {
-			wanted = append([]mooring.Alias{agentAlias(r.ids[0].value, r.agentOf)}, wanted...)
-		}
-	case r.parent != "":
-		wanted = parentAliases(r.ids[0].signal, r.parent)
-	default:
-		return nil
-	}
-	s.Relation, f.Kind = mooring.RelationSubagent, mooring.KindSubagent
-	hits, err := e.lookup(ctx, q.Tenant, wanted)
-	if err != nil {
-		return err
-	}
-	for _, a := range wanted {
-		id, ok := hits[a]
-		if !ok {
-			continue
-		}
-		p, err := e.session(ctx, q.Tenant, id)
-		if mooring.KindOf(err) == mooring.KindNotFound {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		s.Parent, s.Root = p.ID, p.Root
-		return nil
-	}
-	return nil
-}
-
-// agentAlias names a sub-agent that shares its session's id. The parts are joined by a byte that no header can hold.
-func agentAlias(session, agent string) mooring.Alias {
-	return mooring.Alias{Class: mooring.ClassName + headerAgent, Value: session + "\x00" + agent}
-}
-
-// parentAliases are the names under which a parent's id may be known: under the child's own header, as unguessable, or generic.
-func parentAliases(child *signal, id string) []mooring.Alias {
-	generic := signal{scope: scopeGeneric}
-	return slices.Compact([]mooring.Alias{child.alias(id), generic.alias(id)})
-}
-
 // minted opens a session for a request that names none.
 func (e *Engine) minted(q Request, f *Finding) {
 	key := e.NewKey()
@@ -234,14 +189,6 @@ func (e *Engine) minted(q Request, f *Finding) {
 	f.Known.Session = e.fresh(q, key)
 }
 
-func (e *Engine) fresh(q Request, key string) mooring.Session {
-	id := e.NewSession()
-	return mooring.Session{
-		Tenant: q.Tenant, ID: id, Key: key, FriendlyID: strings.ToLower(string(id[len(id)-8:])), Root: id, Relation: mooring.RelationMain,
-		Client: clientOf(q.Header.Get("User-Agent")), Models: []string{q.Wire.Model},
-	}
-}
-
 // equals are the aliases of the other names that came with the first one's value.
 func equals(ids []seen) []mooring.Alias {
 	var out []mooring.Alias
@@ -249,22 +196,6 @@ func equals(ids []seen) []mooring.Alias {
 		if id.value == ids[0].value && id.alias != ids[0].alias && !slices.Contains(out, id.alias) {
 			out = append(out, id.alias)
 		}
-	}
-	return out
-}
-
-func evidence(r *reading) []mooring.Evidence {
-	out := make([]mooring.Evidence, 0, len(r.ids))
-	for i, id := range r.ids {
-		ev := mooring.Evidence{Signal: id.String(), Value: id.value, Use: "decided", Why: "the strongest id of the request, known from " + id.source}
-		switch {
-		case i == 0:
-		case id.value == r.ids[0].value:
-			ev.Use, ev.Why = "agreed", "the same value under another name"
-		default:
-			ev.Use, ev.Why = "ignored", "another value than the stronger "+r.ids[0].String()
-		}
-		out = append(out, ev)
 	}
 	return out
 }

@@ -25,10 +25,10 @@ type traits struct {
 const traitGrams = 8
 
 // traitsOf gives the traits of a request, without its opening.
-func (e *Engine) traitsOf(q Request, d *wire.Digester) traits {
+func (e *Engine) traitsOf(q Request, r *reading, d *wire.Digester) traits {
 	t := traits{tools: q.Wire.Tools > 0, stream: q.Wire.MayStream()}
 	t.key, _ = d.Wording([]byte(q.Key))
-	t.client, _ = d.Wording([]byte(clientOf(q.Header.Get("User-Agent"))))
+	t.client, _ = d.Wording([]byte(r.client))
 	for _, text := range q.Wire.Instructions() {
 		t.system = append(t.system, e.sample(q.Tenant, d, text)...)
 	}

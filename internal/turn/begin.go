@@ -99,7 +99,7 @@ func (t *running) change(ctx context.Context) (*mooring.Begin, error) {
 	}
 	s.UpdatedAt = now
 	t.turn.Session, t.turn.Kind, t.turn.Identity, t.turn.Evidence, t.turn.View = s.ID, t.found.Kind, t.found.Identity, t.found.Evidence, t.place.View
-	c := &mooring.Begin{New: t.found.New, Aliases: t.found.Aliases, Named: t.found.Named, Reset: t.found.Reset, Messages: t.messages()}
+	c := &mooring.Begin{New: t.found.New, Aliases: t.found.Aliases, Named: t.found.Named, Attach: t.found.Attach, Reset: t.found.Reset, Messages: t.messages()}
 	t.turn.Question = t.place.Parent
 	if n := len(c.Messages); n > 0 {
 		t.turn.Question = c.Messages[n-1].ID
@@ -329,6 +329,9 @@ func (t *running) joined(ctx context.Context) {
 	}
 	if models := t.started.Session.Models; models != nil {
 		k.Models = models
+	}
+	if t.found.Attach {
+		k.Parent, k.Root, k.Relation = s.Parent, s.Root, s.Relation
 	}
 	t.Memory.Learn(k, t.found, t.found.Aliases)
 }

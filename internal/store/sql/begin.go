@@ -44,7 +44,10 @@ func (w *writer) open(ctx context.Context, c *mooring.Begin) error {
 		if err := w.stillNamed(ctx, c); err != nil || c.Err != nil {
 			return err
 		}
-		return w.continueSession(ctx, c)
+		if err := w.continueSession(ctx, c); err != nil || c.Err != nil || !c.Attach {
+			return err
+		}
+		return w.attach(ctx, c.Session)
 	}
 	if err := w.copyable(ctx, c); err != nil || c.Err != nil {
 		return err
@@ -195,6 +198,26 @@ func (w *writer) continueSession(ctx context.Context, c *mooring.Begin) error {
 	if err == nil && n == 0 {
 		c.Err = gone()
 	}
+	return err
+}
+
+// A session without parent is the root of its tree: a parent whose root it is stands below it.
+const attachSession = `UPDATE session SET parent = $3, relation = $4, root = $5 WHERE tenant = $1 AND id = $2 AND parent = ''`
+
+const attachBelow = `UPDATE session SET root = $3 WHERE tenant = $1 AND root = $2 AND root <> id`
+
+// attach puts a session that began before its parent was known below it.
+func (w *writer) attach(ctx context.Context, s mooring.Session) error {
+	var root mooring.SessionID
+	found, err := w.first(ctx, []any{&root}, rootOf, raw(s.Tenant), s.Parent)
+	if err != nil || !found || root == s.ID || s.Parent == s.ID {
+		return err
+	}
+	n, err := w.exec(ctx, attachSession, raw(s.Tenant), s.ID, s.Parent, s.Relation, root)
+	if err != nil || n == 0 {
+		return err
+	}
+	_, err = w.exec(ctx, attachBelow, raw(s.Tenant), s.ID, root)
 	return err
 }
 

@@ -31,6 +31,7 @@ import (
 type Options struct {
 	Log     *slog.Logger
 	Version string
+	Now     func() time.Time // time.Now where nil
 }
 
 // App is the running program.
@@ -51,6 +52,7 @@ type App struct {
 	index  *search.Index
 	route  *route.Picker
 	ident  *identify.Engine
+	watch  func(turn.Identifier) turn.Identifier // put around the engine; nil for nothing
 	relay  *relay.API
 	server *serve.Server
 	addr   string
@@ -59,7 +61,10 @@ type App struct {
 
 // New checks what can be checked before anything is opened: the upstreams' addresses.
 func New(cfg config.Config, o Options) (*App, error) {
-	a := &App{opts: o, started: cfg, metrics: telemetry.NewMetrics(), ids: newIDs(time.Now)}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	a := &App{opts: o, started: cfg, metrics: telemetry.NewMetrics(), ids: newIDs(o.Now)}
 	a.cfg.Store(&cfg)
 	all, err := upstreams(cfg)
 	if err != nil {
@@ -89,14 +94,22 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err := a.listen(ctx, cfg); err != nil {
 		return err
 	}
-	recovery, cancel := context.WithTimeout(ctx, recoverTimeout)
-	defer cancel()
-	if err := a.record.Start(recovery); err != nil {
-		return &config.Error{Key: "store", Msg: fmt.Sprintf("cannot take up what was left: %v", err)}
+	if err := a.takeUp(ctx); err != nil {
+		return err
 	}
 	a.index.Start() //nolint:contextcheck // it runs until it is closed
 	a.onStop(a.index.Close)
 	a.server.Start(a.handler(cfg)) //nolint:contextcheck // requests have contexts of their own
+	return nil
+}
+
+// takeUp goes on with what a dead process left behind.
+func (a *App) takeUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, recoverTimeout)
+	defer cancel()
+	if err := a.record.Start(ctx); err != nil {
+		return &config.Error{Key: "store", Msg: fmt.Sprintf("cannot take up what was left: %v", err)}
+	}
 	return nil
 }
 
@@ -119,15 +132,15 @@ func (a *App) open(ctx context.Context, cfg *config.Config) error {
 func (a *App) build(cfg *config.Config) {
 	a.record = record.New(record.Options{
 		Store: timedStore{a.store, a.metrics, func() { a.index.Wake() }}, Journal: journalBeside(cfg.Store.File()), Straight: cfg.Durability == config.Full, Replica: a.ids.replica,
-		Log: a.opts.Log, Now: time.Now, Retention: cfg.Sessions.Retention, Forget: a.forget,
+		Log: a.opts.Log, Now: a.opts.Now, Retention: cfg.Sessions.Retention, Forget: a.forget,
 	})
 	a.reader = reader{a.store, a.record}
-	a.index = search.New(search.Options{Store: a.store, Log: a.record, Render: rendered, Now: time.Now, Logger: a.opts.Log})
+	a.index = search.New(search.Options{Store: a.store, Log: a.record, Render: rendered, Now: a.opts.Now, Logger: a.opts.Log})
 	a.onStop(a.record.Close)
 	a.fleet.Start()
 	a.onStop(a.fleet.Close)
 	a.route = route.New(route.Options{
-		Store: a.reader, Log: a.record, Logger: a.opts.Log, Now: time.Now, Policy: route.Policy(cfg.Routing.Policy), PinIdle: cfg.Routing.PinIdle,
+		Store: a.reader, Log: a.record, Logger: a.opts.Log, Now: a.opts.Now, Policy: route.Policy(cfg.Routing.Policy), PinIdle: cfg.Routing.PinIdle,
 	})
 	a.route.Start()
 	a.onStop(a.route.Close)
@@ -135,7 +148,7 @@ func (a *App) build(cfg *config.Config) {
 		Store: a.reader, Secret: a.secret, NewSession: a.ids.session, NewKey: newKey, Headers: cfg.Sessions.Headers, MemoryBytes: int64(cfg.Sessions.Memory),
 	})
 	a.server = serve.New(serve.Options{
-		Log: a.opts.Log, Now: time.Now, HeaderTimeout: cfg.Limits.HeaderTimeout, SessionHeaders: a.ident.HeaderNames, Spent: a.reader.KeyUse,
+		Log: a.opts.Log, Now: a.opts.Now, HeaderTimeout: cfg.Limits.HeaderTimeout, SessionHeaders: a.ident.HeaderNames, Spent: a.reader.KeyUse,
 		Answered: a.metrics.Answered,
 	})
 	a.relay = relay.New(relay.Options{Gate: a.server, Runner: a.runner(), Fleet: a.fleet, Forward: a.forward(), Log: a.opts.Log})
@@ -143,18 +156,25 @@ func (a *App) build(cfg *config.Config) {
 }
 
 func (a *App) forward() *forward.Engine {
-	return &forward.Engine{Limits: func() forward.Limits { return answerLimits(a.cfg.Load()) }, Now: time.Now}
+	return &forward.Engine{Limits: func() forward.Limits { return answerLimits(a.cfg.Load()) }, Now: a.opts.Now}
 }
 
 func (a *App) runner() *turn.Runner {
 	return &turn.Runner{
-		Identify: a.ident, Memory: a.ident, Fleet: a.fleet, Route: a.route, Record: a.record,
+		Identify: a.identifier(), Memory: a.ident, Fleet: a.fleet, Route: a.route, Record: a.record,
 		Forward: a.forward(),
 		Turn:    a.reader.Turn, Failed: a.reader.FailedTurns, Owners: a.reader.Owners,
 		Rules:   func() turn.Rules { return turnRules(a.cfg.Load()) },
 		Price:   func(model string, u mooring.Usage) *float64 { return a.prices.Load().Cost(model, u) },
-		Observe: a.count, Replica: a.ids.replica, Now: time.Now, NewTurn: a.ids.turn, NewID: a.ids.message, NewKey: newKey, Log: a.opts.Log,
+		Observe: a.count, Replica: a.ids.replica, Now: a.opts.Now, NewTurn: a.ids.turn, NewID: a.ids.message, NewKey: newKey, Log: a.opts.Log,
 	}
+}
+
+func (a *App) identifier() turn.Identifier { //nolint:ireturn // what watches the engine stands in its place
+	if a.watch != nil {
+		return a.watch(a.ident)
+	}
+	return a.ident
 }
 
 // listen takes the port; nothing is accepted yet.

@@ -23,7 +23,7 @@ func (a *App) handler(cfg *config.Config) http.Handler {
 	a.relay.Mount(mux)
 	workspace.New(workspace.Options{
 		Store: a.reader, Write: a.writing(), Caller: a.server.Caller, CursorKey: subkey(a.secret, "cursors"),
-		OperatorReads: func() bool { return a.cfg.Load().Sessions.OperatorReads }, Search: a.index.Search, Now: time.Now, Log: a.opts.Log,
+		OperatorReads: func() bool { return a.cfg.Load().Sessions.OperatorReads }, Search: a.index.Search, Now: a.opts.Now, Log: a.opts.Log,
 	}).Mount(mux)
 	workspace.NewPages(workspace.PagesOptions{
 		Caller: a.server.Caller, Version: a.opts.Version, Store: storeKind(cfg), Keys: func() bool { return !a.cfg.Load().Open() }, Upstreams: a.pageUpstreams, Log: a.opts.Log,
@@ -61,10 +61,10 @@ func (a *App) ready(ctx context.Context) error {
 	return a.store.Ping(ctx)
 }
 
-func healthOf(u *upstream.Upstream) web.Health {
+func (a *App) healthOf(u *upstream.Upstream) web.Health {
 	all, _ := u.Requests()
 	switch {
-	case !u.Up(time.Now()):
+	case !u.Up(a.opts.Now()):
 		return web.Ailing
 	case all == 0 && u.Health == "" && u.Builtin == nil:
 		return web.Unasked
@@ -75,7 +75,7 @@ func healthOf(u *upstream.Upstream) web.Health {
 func (a *App) pageUpstreams() []web.Upstream {
 	var out []web.Upstream
 	for _, u := range a.fleet.All() {
-		out = append(out, web.Upstream{Name: string(u.Name), Protocol: string(u.Speaks), Health: healthOf(u), Models: u.Models})
+		out = append(out, web.Upstream{Name: string(u.Name), Protocol: string(u.Speaks), Health: a.healthOf(u), Models: u.Models})
 	}
 	return out
 }
@@ -85,7 +85,7 @@ func (a *App) upstreamViews() []admin.UpstreamView {
 	for _, u := range a.fleet.All() {
 		all, failed := u.Requests()
 		out = append(out, admin.UpstreamView{
-			Name: u.Name, Health: string(healthOf(u)), Models: u.Models, Protocol: string(u.Speaks), URL: u.URL, InFlight: u.InFlight(), Requests: all,
+			Name: u.Name, Health: string(a.healthOf(u)), Models: u.Models, Protocol: string(u.Speaks), URL: u.URL, InFlight: u.InFlight(), Requests: all,
 			Failures: failed,
 		})
 	}

@@ -21,13 +21,13 @@ var floors = [][]string{
 	{"store/sql"}, // what both drivers share
 	{"wire", "route", "upstream", "record", "search", "signin", "problem", "price", "store/sqlite", "store/postgres"},
 	{"identify", "forward", "serve", "echo"},
-	{"turn"},
+	{"turn", "eval"},
 	{"relay", "workspace", "edge", "admin"},
 	{"app"},
 	{"apiclient", "completion"}, // of the command line; they know no other room
 	{"console"},
 	{"cmd/mooring"},
-	{"archtest", "store/storetest", "upstreamtest", "issuertest"}, // for tests: nothing of the product imports them
+	{"archtest", "store/storetest", "upstreamtest", "issuertest", "traffic"}, // for tests: nothing of the product imports them
 	{"cmd/fakemodel"},
 }
 

@@ -26,7 +26,7 @@ func (e *Engine) complete(q Request, r *reading, f *Finding) error {
 		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: "content:kind", Says: string(saysKind), Use: "decided", Why: "its last words ask for a summary of the conversation that it continues"})
 	}
 	f.signals(r)
-	if f.Kind == mooring.KindSide {
+	if f.Kind == mooring.KindSide || f.Kind == mooring.KindCompaction && known {
 		return nil
 	}
 	if t.opening = old.opening; f.Known.Tip == "" {
@@ -58,10 +58,27 @@ func (f *Finding) signals(r *reading) {
 
 // aside says that a request which its id gives to a session asks about it and is no part of it.
 func aside(q Request, f *Finding, a *alignment, t, old *traits, known bool) bool {
+	if known && f.from > 0 {
+		return asksBeside(q, t, old)
+	}
 	if !f.Sent || f.from > 0 || len(a.answers()) > 0 || len(a.talk) == 0 || len(a.talk) > 2 || t.tools || q.Wire.HasResult() {
 		return false
 	}
 	return f.Known.Tip != "" && known && about(q, a, t, old)
+}
+
+// asksBeside says that a request which shows a whole conversation asks something about it that its people do not: a title, tags, what
+// they may ask next. It is asked for as a whole where the conversation is streamed.
+func asksBeside(q Request, t, old *traits) bool {
+	last := &q.Messages[len(q.Messages)-1]
+	if t.tools || t.stream && old.stream || last.Role != "user" || q.Wire.HasResult() {
+		return false
+	}
+	text := wire.Text(last.Raw)
+	if len(text) > longestOrder || !speaksOfTitle(text) {
+		return false
+	}
+	return old.stream || says(text, conversationWords) || says(text, userWords)
 }
 
 // about says that a request speaks about a conversation which had those traits: of what would make it another program's, and of what
@@ -80,11 +97,16 @@ func about(q Request, a *alignment, t, old *traits) bool {
 		old.tools,
 		old.stream && !t.stream,
 		holds(grams, old.opening),
-		speaksOfTitle(a.opening()) || instructs(q, speaksOfTitle),
+		titled(q, a),
 	} {
 		n += truth(sign)
 	}
 	return n > 1
+}
+
+// titled says that a request gives an order to name something, beside what that is to be named after.
+func titled(q Request, a *alignment) bool {
+	return speaksOfTitle(orders(a.opening())) || instructs(q, speaksOfTitle)
 }
 
 // holds says that a text has nearly all of a sample of another one.
@@ -120,9 +142,9 @@ func compacts(q Request, f *Finding, t, old *traits, known bool) bool {
 		return false
 	}
 	other := known && shared(t.system, old.system) < unlikely
-	if !t.tools && !q.Wire.HasResult() && !other {
-		return false
-	}
 	text := wire.Text(last.Raw)
+	if !t.tools && !q.Wire.HasResult() && !other { // people ask for summaries too, but not to go on from them
+		return speaksOfSummary(text) && goesOn(text)
+	}
 	return speaksOfSummary(text) || other && instructs(q, saysSummary)
 }

@@ -130,11 +130,11 @@ func (e *Engine) byQuote(ctx context.Context, q Request, f *Finding, a *alignmen
 		e.spawned(q, f, &parent)
 		return true, nil
 	}
-	if k, ok := summed(l.quotes, known, t); ok {
-		f.take(&held{known: k, how: "content:summary"}, "it begins with a summary that this session was given")
+	k, about := asksAbout(q, l.quotes, known, a, t)
+	if sum, ok := summed(l.quotes, known, t); ok && !(about && titled(q, a)) {
+		f.take(&held{known: sum, how: "content:summary"}, "it begins with a summary that this session was given")
 		return true, nil
 	}
-	k, about := asksAbout(q, l.quotes, known, a, t)
 	if !about {
 		return false, nil
 	}
@@ -159,7 +159,7 @@ func quotedIn(quotes []quote) []mooring.SessionID {
 
 // What has to be there of a text for it to be that text.
 const (
-	wholeTask  = 0.8  // of a task whose result is still waited for: clients add to it
+	wholeTask  = 0.9  // of a task whose result is still waited for: clients add to it
 	oldTask    = 0.95 // of one whose result is there
 	oldSample  = 4    // and by how many samples that has to be judged
 	partOfSum  = 0.4  // of a summary: clients leave out what stands around it
@@ -245,7 +245,7 @@ const unlikely = 0.5
 // where several may be meant.
 func asksAbout(q Request, quotes []quote, known map[mooring.SessionID]Known, a *alignment, t *traits) (Known, bool) {
 	var meant []Known
-	sure, titled := false, speaksOfTitle(a.opening()) || instructs(q, speaksOfTitle)
+	sure, titled := false, titled(q, a)
 	for _, quoted := range quotes {
 		k, ok := known[quoted.session]
 		if !ok || quoted.kind == mooring.ByCall || quoted.part < wholeWords {

@@ -152,6 +152,7 @@ func words(b []byte) []uint64 {
 // The index of texts: how many parts of one it is found by, and how many grams say whether the rest is there too.
 const (
 	sketchGrams  = 12
+	spreadGrams  = 24
 	longText     = 24 // grams from which on a text is found by its beginning and by its end
 	wordsOfCall  = 3  // a text of fewer words is no task
 	callsOfReply = 6  // texts that one answer hands over, the longest first
@@ -192,6 +193,34 @@ func textMark(kind mooring.ChainKind, part, whole []uint64) mooring.Mark {
 	return m
 }
 
+func marked(list []mooring.Mark, key []byte) bool {
+	return slices.ContainsFunc(list, func(o mooring.Mark) bool { return string(o.Digest) == string(key) })
+}
+
+// freeKey is the least gram by which no other text of the same answer is found; nil where there is none.
+func freeKey(taken []mooring.Mark, grams []uint64) []byte {
+	for _, g := range least(grams, len(grams)) {
+		if key := gramKey(g); !marked(taken, key) {
+			return key
+		}
+	}
+	return nil
+}
+
+// spread is a sample of a text from its beginning to its end: of texts that are made from one mould it shows where they differ.
+func spread(grams []uint64) []byte {
+	n := min(len(grams), spreadGrams)
+	out := make([]byte, 0, 8*n)
+	for i := range n {
+		at := 0
+		if n > 1 {
+			at = i * (len(grams) - 1) / (n - 1)
+		}
+		out = binary.LittleEndian.AppendUint64(out, grams[at])
+	}
+	return out
+}
+
 func gramKey(g uint64) []byte { return binary.LittleEndian.AppendUint64(nil, g) }
 
 func callMarks(d *wire.Digester, answer []byte) []mooring.Mark {
@@ -205,11 +234,11 @@ func callMarks(d *wire.Digester, answer []byte) []mooring.Mark {
 		var m mooring.Mark
 		grams := d.Grams(text)
 		if all, n := d.Wording(text); len(grams) > 0 {
-			m = textMark(mooring.ByCall, grams, grams)
+			m = mooring.Mark{Kind: mooring.ByCall, Digest: freeKey(out, grams), Sketch: spread(grams)}
 		} else if n >= wordsOfCall {
 			m = mooring.Mark{Kind: mooring.ByCall, Digest: gramKey(all)}
 		}
-		if m.Digest != nil && !slices.ContainsFunc(out, func(o mooring.Mark) bool { return string(o.Digest) == string(m.Digest) }) {
+		if m.Digest != nil && !marked(out, m.Digest) {
 			out = append(out, m)
 		}
 	}

@@ -86,7 +86,9 @@ func TestNamesThatAreNeverUsedAreTold(t *testing.T) {
 		if f.Identity != "minted" || f.Kind != mooring.KindMain {
 			t.Errorf("%s: identity = %s, kind = %s", name, f.Identity, f.Kind)
 		}
-		told := slices.IndexFunc(f.Evidence, func(ev mooring.Evidence) bool { return ev.Says == "never" && ev.Use == "never" && ev.Why != "" && ev.Value == "" })
+		told := slices.IndexFunc(f.Evidence, func(ev mooring.Evidence) bool {
+			return ev.Says == "never" && ev.Use == "never" && ev.Why != "" && ev.Value == ""
+		})
 		if told < 0 {
 			t.Errorf("%s: evidence = %+v, want the reason why it is never used", name, f.Evidence)
 		}

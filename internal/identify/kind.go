@@ -88,6 +88,7 @@ func phrases() []phrase {
 		{where: inQuestion, starts: "test", only: true, kind: mooring.KindSide, source: "Claude Code: tries a key", seen: "older releases, V"},
 		{where: inQuestion, starts: "### Task:", beside: "x-openwebui-", holds: "### Chat History:", kind: mooring.KindSide, source: "Open WebUI: titles, tags, follow-ups, queries", seen: "routers/tasks.py, V"},
 		{where: inSystem, starts: "You are a title generator", beside: "opencode", kind: mooring.KindSide, source: "OpenCode: titles", seen: "1.18.34, V"},
+		{where: inQuestion, starts: "Generate a title for this conversation", beside: "opencode", kind: mooring.KindSide, source: "OpenCode: titles", seen: "1.18.34, V"},
 		{where: inSystem, starts: "You are a name generator", beside: "opencode", kind: mooring.KindSide, source: "OpenCode: names of work spaces", seen: "1.18.34, I"},
 		{where: inSystem, starts: "You are a title generator", beside: "kilo-code", kind: mooring.KindSide, source: "Kilo Code: titles", seen: "7.7.9, I"},
 		{where: inQuestion, starts: "Generate a concise title for the following content", beside: "crush", kind: mooring.KindSide, source: "Crush: titles", seen: "internal/agent/agent.go, V"},
@@ -177,7 +178,7 @@ func sends(q Request, prefix string) bool {
 }
 
 // titleShape is an order for a title or a name near its verb.
-var titleShape = regexp.MustCompile(`(?i)\b(?:generat\w*|write|create|give|provide|suggest|make|choose|produce)\b[^.\n]{0,40}\b(?:title|name)\b|\b(?:title|name) generator\b|^name th(?:is|e)\b`)
+var titleShape = regexp.MustCompile(`(?im)\b(?:generat\w*|write|create|give|provide|suggest|make|choose|produce)\b[^.\n]{0,40}\b(?:titles?|name)\b|\b(?:title|name) generator\b|^name th(?:is|e)\b`)
 
 // titling says whether an instruction asks for a title or a name and nothing else.
 func titling(text string) bool { return len(text) <= longestTitling && titleShape.MatchString(text) }

@@ -20,7 +20,9 @@ func turnMetadata(more string) string {
 
 func TestKindsThatARequestSays(t *testing.T) {
 	t.Parallel()
-	claudeAnd := func(pairs ...string) ask { return ask{header: header(append([]string{claudeHeader, uuidA}, pairs...)...)} }
+	claudeAnd := func(pairs ...string) ask {
+		return ask{header: header(append([]string{claudeHeader, uuidA}, pairs...)...)}
+	}
 	codexAnd := func(more string, pairs ...string) ask {
 		return ask{header: header(append([]string{"Thread-Id", uuidA, codexMetadata, turnMetadata(more)}, pairs...)...)}
 	}

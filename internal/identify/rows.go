@@ -35,7 +35,9 @@ func Rows() []Row {
 		for value, kind := range s.kinds {
 			row.Means = append(row.Means, value+": "+string(kind))
 		}
-		slices.SortFunc(row.Means, func(x, y string) int { return strings.Compare(strings.ReplaceAll(x, anyValue, "~"), strings.ReplaceAll(y, anyValue, "~")) })
+		slices.SortFunc(row.Means, func(x, y string) int {
+			return strings.Compare(strings.ReplaceAll(x, anyValue, "~"), strings.ReplaceAll(y, anyValue, "~"))
+		})
 		out = append(out, row)
 	}
 	for _, p := range phrases() {

@@ -34,7 +34,7 @@ func TestDocumentedSignals(t *testing.T) {
 	}
 	now := before + tablesBegin + tables() + tablesEnd + after
 	if *update {
-		if err := os.WriteFile(path, []byte(now), 0o644); err != nil { //nolint:gosec // a document
+		if err := os.WriteFile(path, []byte(now), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

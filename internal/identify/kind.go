@@ -127,7 +127,7 @@ func (e *Engine) judge(q Request, r *reading) {
 	if len(r.ids) > 0 && r.ids[0].name == "x-openclaw-session-key" && strings.Contains(r.ids[0].value, ":subagent:") {
 		r.rule(mooring.Evidence{Signal: r.ids[0].String(), Says: string(saysKind), Value: r.ids[0].value}, mooring.KindSubagent)
 	}
-	if q.Wire.Protocol == mooring.Responses && len(q.Wire.Messages) == 0 && len(r.ids) > 0 && r.ids[0].object == false && (r.ids[0].client == "codex" || r.ids[0].name == "session-id") {
+	if q.Wire.Protocol == mooring.Responses && len(q.Wire.Messages) == 0 && len(r.ids) > 0 && (r.ids[0].client == "codex" || r.ids[0].name == "session-id") {
 		r.rule(mooring.Evidence{Signal: "body:input", Says: string(saysKind)}, mooring.KindSide)
 	}
 	e.recall(q, r, system)
@@ -201,7 +201,7 @@ func question(q Request) string {
 	if only == nil {
 		return ""
 	}
-	return wire.Spoken(only.Raw)
+	return wire.TextOf(only.Raw)
 }
 
 // longestTask bounds what is read to recognise a phrase; a task prompt may hold a good part of a chat.
@@ -241,7 +241,7 @@ func opening(system []byte) string {
 	if len(system) > longestOpening {
 		return ""
 	}
-	return wire.Spoken(system)
+	return wire.TextOf(system)
 }
 
 // longestOpening is how long a system prompt may be to be one for a title.

@@ -69,9 +69,8 @@ func otherThings() []signal {
 }
 
 func credentials() []signal {
-	const secret = "it is a credential"
 	return concat(
-		never(secret, "clients", "V", inHeader, "authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "cookie2", "x-mooring-key",
+		never("it is a credential", "clients", "V", inHeader, "authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "cookie2", "x-mooring-key",
 			"helicone-auth", "x-portkey-api-key", "x-openwebui-user-jwt", "x-amz-security-token", "x-session-api-key", "x-upload-token", "x-trusted-device-token",
 			"x-claude-code-ide-authorization", "x-oai-attestation", "anthropic-dispatch-id"),
 		never("it names a server that answers, or is a credential", "llm-d", "V", inHeader, "x-session-token"),

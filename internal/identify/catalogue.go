@@ -61,14 +61,14 @@ type signal struct {
 
 	tier   tier
 	scope  scope
-	as     string                    // the name whose alias it shares: another spelling of the same id; empty for its own
-	parse  func(value string) string // takes what counts out of a longer text; nil where the value is all
-	shape  func(value string) bool   // what the value has to look like to count; nil for anything
-	beside string                    // counts only where a header is there whose name begins so
-	object bool                      // an upstream made the value: it is its tenant's alone
-	hermes bool                      // the value must also be safe as a file name (hermes-agent refuses it otherwise)
-	weak   bool                      // of a parent: counts only where it names a session that is there
-	fork   bool                      // of a parent: this conversation is a copy of that one
+	as     string                               // the name whose alias it shares: another spelling of the same id; empty for its own
+	parse  func(in *texts, value string) string // takes what counts out of a longer text; nil where the value is all
+	shape  func(value string) bool              // what the value has to look like to count; nil for anything
+	beside string                               // counts only where a header is there whose name begins so
+	object bool                                 // an upstream made the value: it is its tenant's alone
+	hermes bool                                 // the value must also be safe as a file name (hermes-agent refuses it otherwise)
+	weak   bool                                 // of a parent: counts only where it names a session that is there
+	fork   bool                                 // of a parent: this conversation is a copy of that one
 
 	kinds map[string]mooring.Kind // of a kind: what its values say; "*" for any other
 	why   string                  // of what is never used: the reason, as the end of "is never used: "

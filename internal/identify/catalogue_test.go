@@ -16,7 +16,7 @@ func TestEveryFieldOfTheCatalogueIsDelivered(t *testing.T) {
 	t.Parallel()
 	paths := map[string]bool{}
 	for _, row := range identify.Rows() {
-		if row.Place == "body" {
+		if row.Place == "body" && row.Name != "input" {
 			paths[row.Name] = true
 		}
 	}

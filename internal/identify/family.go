@@ -134,30 +134,35 @@ func (e *Engine) attach(ctx context.Context, q Request, r *reading, f *Finding) 
 	if s.Parent != "" || !orphan || len(wanted) == 0 {
 		return nil
 	}
-	hits, err := e.lookup(ctx, q.Tenant, wanted)
-	if err != nil {
+	p, by, err := e.firstOf(ctx, q.Tenant, wanted, s.ID)
+	if err != nil || p.ID == "" {
 		return err
+	}
+	s.Parent, s.Root, s.Relation, f.Attach = p.ID, p.Root, relation, !f.New
+	r.placed(by, p.ID)
+	return nil
+}
+
+// firstOf gives the first session of these names that may stand above another one: not itself, and not below it.
+func (e *Engine) firstOf(ctx context.Context, t mooring.Tenant, wanted []mooring.Alias, below mooring.SessionID) (Known, mooring.Alias, error) {
+	hits, err := e.lookup(ctx, t, wanted)
+	if err != nil {
+		return Known{}, mooring.Alias{}, err
 	}
 	for _, a := range wanted {
 		id, ok := hits[a]
-		if !ok || id == s.ID {
+		if !ok || id == below {
 			continue
 		}
-		p, err := e.session(ctx, q.Tenant, id)
+		p, err := e.session(ctx, t, id)
 		if mooring.KindOf(err) == mooring.KindNotFound {
 			continue
 		}
-		if err != nil {
-			return err
+		if err != nil || p.Root != below {
+			return p, a, err
 		}
-		if p.Root == s.ID || p.Relation == mooring.RelationSubagent && p.Parent == s.ID {
-			continue // it stands below this one itself
-		}
-		s.Parent, s.Root, s.Relation, f.Attach = p.ID, p.Root, relation, !f.New
-		r.placed(a, p.ID)
-		return nil
 	}
-	return nil
+	return Known{}, mooring.Alias{}, nil
 }
 
 // placed tells which signal named the parent that was found.

@@ -88,6 +88,7 @@ func phrases() []phrase {
 		{where: inQuestion, starts: "test", only: true, kind: mooring.KindSide, source: "Claude Code: tries a key", seen: "older releases, V"},
 		{where: inQuestion, starts: "### Task:", beside: "x-openwebui-", holds: "### Chat History:", kind: mooring.KindSide, source: "Open WebUI: titles, tags, follow-ups, queries", seen: "routers/tasks.py, V"},
 		{where: inSystem, starts: "You are a title generator", beside: "opencode", kind: mooring.KindSide, source: "OpenCode: titles", seen: "1.18.34, V"},
+		{where: inQuestion, starts: "Generate a title for this conversation", beside: "opencode", kind: mooring.KindSide, source: "OpenCode: titles", seen: "1.18.34, V"},
 		{where: inSystem, starts: "You are a name generator", beside: "opencode", kind: mooring.KindSide, source: "OpenCode: names of work spaces", seen: "1.18.34, I"},
 		{where: inSystem, starts: "You are a title generator", beside: "kilo-code", kind: mooring.KindSide, source: "Kilo Code: titles", seen: "7.7.9, I"},
 		{where: inQuestion, starts: "Generate a concise title for the following content", beside: "crush", kind: mooring.KindSide, source: "Crush: titles", seen: "internal/agent/agent.go, V"},
@@ -126,7 +127,7 @@ func (e *Engine) judge(q Request, r *reading) {
 	if len(r.ids) > 0 && r.ids[0].name == "x-openclaw-session-key" && strings.Contains(r.ids[0].value, ":subagent:") {
 		r.rule(mooring.Evidence{Signal: r.ids[0].String(), Says: string(saysKind), Value: r.ids[0].value}, mooring.KindSubagent)
 	}
-	if q.Wire.Protocol == mooring.Responses && len(q.Wire.Messages) == 0 && len(r.ids) > 0 && r.ids[0].object == false && (r.ids[0].client == "codex" || r.ids[0].name == "session-id") {
+	if q.Wire.Protocol == mooring.Responses && len(q.Wire.Messages) == 0 && len(r.ids) > 0 && (r.ids[0].client == "codex" || r.ids[0].name == "session-id") {
 		r.rule(mooring.Evidence{Signal: "body:input", Says: string(saysKind)}, mooring.KindSide)
 	}
 	e.recall(q, r, system)
@@ -177,7 +178,7 @@ func sends(q Request, prefix string) bool {
 }
 
 // titleShape is an order for a title or a name near its verb.
-var titleShape = regexp.MustCompile(`(?i)\b(?:generat\w*|write|create|give|provide|suggest|make|choose|produce)\b[^.\n]{0,40}\b(?:title|name)\b|\b(?:title|name) generator\b|^name th(?:is|e)\b`)
+var titleShape = regexp.MustCompile(`(?im)\b(?:generat\w*|write|create|give|provide|suggest|make|choose|produce)\b[^.\n]{0,40}\b(?:titles?|name)\b|\b(?:title|name) generator\b|^name th(?:is|e)\b`)
 
 // titling says whether an instruction asks for a title or a name and nothing else.
 func titling(text string) bool {
@@ -205,7 +206,7 @@ func question(q Request) string {
 	if only == nil {
 		return ""
 	}
-	return wire.Spoken(only.Raw)
+	return wire.TextOf(only.Raw)
 }
 
 // longestTask bounds what is read to recognise a phrase; a task prompt may hold a good part of a chat.
@@ -245,7 +246,7 @@ func opening(system []byte) string {
 	if len(system) > longestOpening {
 		return ""
 	}
-	return wire.Spoken(system)
+	return wire.TextOf(system)
 }
 
 // longestOpening is how long a system prompt may be to be one for a title.

@@ -16,7 +16,7 @@ func never(why, source, seen string, place place, names ...string) []signal {
 func perRequest() []signal {
 	const each = "it is another one with each request"
 	return concat(
-		never(each, "servers and proxies", "V", inHeader, "x-request-id", "request-id", "x-correlation-id", "correlation-id", "cf-ray", "x-amzn-requestid",
+		never(each, "servers and proxies", "V; some by habit, I", inHeader, "x-request-id", "request-id", "x-correlation-id", "correlation-id", "cf-ray", "x-amzn-requestid",
 			"x-amzn-trace-id", "x-b3-*", "x-cloud-trace-context", "x-trace-id", "x-span-id", "x-run-id", "x-amz-date"),
 		never("in some programs it is another one with each request", "Claude Code; Codex and pi put their id there, and send it elsewhere too", "V", inHeader, "x-client-request-id"),
 		never("it is another one with each request, or one for a whole run of many", "W3C trace context", "V", inHeader, "traceparent", "tracestate"),
@@ -37,7 +37,7 @@ func machines() []signal {
 	const machine = "it names a machine or an installation, which has many conversations"
 	return concat(
 		never("it names a window, which has many conversations", "VS Code", "V", inHeader, "vscode-sessionid"),
-		never(machine, "VS Code, Codex, Kilo Code, Gemini CLI, Claude Code", "V", inHeader, "vscode-machineid", "x-codex-installation-id", "x-kilocode-machineid",
+		never(machine, "VS Code, Codex, Kilo Code, Gemini CLI, Claude Code", "V; some by habit, I", inHeader, "vscode-machineid", "x-codex-installation-id", "x-kilocode-machineid",
 			"x-gemini-api-privileged-user-id", "x-claude-remote-container-id", "x-device-id", "device-id", "x-machine-id", "x-installation-id"),
 		never(machine, "Codex", "V", inBody, "client_metadata.x-codex-installation-id"),
 	)
@@ -46,9 +46,9 @@ func machines() []signal {
 func people() []signal {
 	const person = "it names a person, who has many conversations"
 	return concat(
-		never(person, "SDKs and pages", "V", inHeader, "x-user-id", "x-user", "x-openwebui-user-*", "x-forwarded-user", "x-forwarded-email", "x-auth-request-user", "x-auth-request-email"),
+		never(person, "SDKs and pages", "V; some by habit, I", inHeader, "x-user-id", "x-user", "x-openwebui-user-*", "x-forwarded-user", "x-forwarded-email", "x-auth-request-user", "x-auth-request-email"),
 		never(person, "OpenAI API", "V", inBody, fieldUser, "safety_identifier"),
-		never("it names an account, which has many conversations", "Codex, OpenAI", "V", inHeader, "chatgpt-account-id", "openai-organization", "openai-project",
+		never("it names an account, which has many conversations", "Codex, OpenAI", "V; some by habit, I", inHeader, "chatgpt-account-id", "openai-organization", "openai-project",
 			"x-org-id", "x-organization-id", "x-tenant-id", "x-account-id", "x-team-id", "x-workspace-id"),
 		never("it is the memory of a person or a channel, wider than a conversation", "Hermes", "V", inHeader, "x-hermes-session-key"),
 		never("it holds who asks, not what is talked about", "Portkey", "V", inHeader, "x-portkey-metadata"),
@@ -69,9 +69,8 @@ func otherThings() []signal {
 }
 
 func credentials() []signal {
-	const secret = "it is a credential"
 	return concat(
-		never(secret, "clients", "V", inHeader, "authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "cookie2", "x-mooring-key",
+		never("it is a credential", "clients", "V", inHeader, "authorization", "proxy-authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "cookie2", "x-mooring-key",
 			"helicone-auth", "x-portkey-api-key", "x-openwebui-user-jwt", "x-amz-security-token", "x-session-api-key", "x-upload-token", "x-trusted-device-token",
 			"x-claude-code-ide-authorization", "x-oai-attestation", "anthropic-dispatch-id"),
 		never("it names a server that answers, or is a credential", "llm-d", "V", inHeader, "x-session-token"),

@@ -15,7 +15,7 @@ import (
 )
 
 // describe labels the request with its project and its client, by the evidence that says most. Neither is evidence of identity.
-func (e *Engine) describe(q Request, r *reading, all []sighting) {
+func (e *Engine) describe(q Request, r *reading, all []sighting, in *texts) {
 	if path, how := workingFolder(q); path != "" {
 		r.project = path
 		r.ignored = append(r.ignored, mooring.Evidence{Signal: how, Says: string(saysProject), Use: "decided", Why: "it says what is worked on"})
@@ -24,7 +24,7 @@ func (e *Engine) describe(q Request, r *reading, all []sighting) {
 		s := &all[i]
 		switch s.says {
 		case saysProject:
-			e.belongs(q, r, s)
+			e.belongs(q, r, s, in)
 		case saysClient:
 			r.recognised(s)
 		case saysSession, saysAgent, saysParent, saysKind, saysNever:
@@ -35,8 +35,8 @@ func (e *Engine) describe(q Request, r *reading, all []sighting) {
 	}
 }
 
-func (e *Engine) belongs(q Request, r *reading, s *sighting) {
-	v := s.content()
+func (e *Engine) belongs(q Request, r *reading, s *sighting, in *texts) {
+	v := s.content(in)
 	if s.inside == "workspaces" {
 		v = e.workspace(q.Tenant, v)
 	}

@@ -43,5 +43,18 @@ func Rows() []Row {
 	for _, p := range phrases() {
 		out = append(out, Row{Says: string(saysKind), Place: "text", Name: p.starts, Means: []string{string(p.kind)}, Who: p.source, Seen: p.seen})
 	}
-	return out
+	return append(out, derived()...)
+}
+
+// derived are the rows of what is read out of longer texts, or out of what is missing.
+func derived() []Row {
+	return []Row{
+		{Says: string(saysKind), Place: "text", Name: "x-anthropic-billing-header:", Inside: "cc_is_subagent", Means: []string{"true: subagent"}, Who: "Claude Code: the first line of its system prompt", Seen: "2.1.332, V"},
+		{Says: string(saysKind), Place: "text", Name: ":subagent:", Means: []string{"subagent"}, Who: "OpenClaw: within its session key", Seen: "I"},
+		{Says: string(saysKind), Place: "body", Name: "input", Means: []string{"empty: side"}, Who: "Codex: warms a connection, under its ids", Seen: "V"},
+		{Says: string(saysKind), Place: "text", Name: "title", Means: []string{"side"}, Who: "Claude Code, Codex, OpenCode, Kilo Code, Crush: asks for a title or a name and offers no tools, which each of their turns does", Seen: "V for the tools, I for the words"},
+		{Says: string(saysProject), Place: "text", Name: "x-anthropic-billing-header:", Inside: "cc_project", Who: "Claude Code at Anthropic", Seen: "2.1.332, V"},
+		{Says: string(saysProject), Place: "text", Name: "Working directory:", Who: "coding agents, in their instructions", Seen: "I"},
+		{Says: string(saysProject), Place: "text", Name: "<cwd>", Who: "Codex, in its first message", Seen: "I"},
+	}
 }

@@ -197,7 +197,7 @@ func wordsOnly() map[string]string {
 		probing = "it is an ordinary question, asked once"
 	)
 	return map[string]string{
-		"codex-legacy/compaction": summing, "gemini-cli/compaction": summing,
+		"gemini-cli/compaction": summing,
 		"openhands/condenser": summing, "pi/compaction": summing, "qwen-code/compaction": summing,
 		"librechat/title-side-call": titling, "zed/thread-summary": titling,
 		"amp/sub-agent": below, "claude-code-legacy/sub-agent": below, "crush/sub-agent": below, "gemini-cli/sub-agent": below, "openhands/sub-agent": below,

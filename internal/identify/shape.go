@@ -140,9 +140,9 @@ func gooseDate(v string) bool { return gooseShape.MatchString(v) }
 
 // claudeUserID takes the session out of the metadata.user_id that Claude Code sends: a JSON text since 2.1.84, before that
 // one that ends in "_session_" and a UUID. Anything else is a person or a machine.
-func claudeUserID(v string) string {
+func claudeUserID(in *texts, v string) string {
 	if strings.HasPrefix(v, "{") {
-		return memberOf(v, "session_id")
+		return in.member(v, "session_id")
 	}
 	_, session, _ := strings.Cut(v, "_session_")
 	if !uuidShape.MatchString(session) {
@@ -152,21 +152,24 @@ func claudeUserID(v string) string {
 }
 
 // codexThread takes the thread out of the turn metadata that Codex sends as a JSON text.
-func codexThread(v string) string {
-	if thread := memberOf(v, "thread_id"); thread != "" {
+func codexThread(in *texts, v string) string {
+	if thread := in.member(v, "thread_id"); thread != "" {
 		return thread
 	}
-	return memberOf(v, "session_id")
+	return in.member(v, "session_id")
 }
 
-// memberOf gives a text that is a member of a JSON text; of an object its JSON. Empty where there is none.
-func memberOf(text, name string) string {
-	var all map[string]json.RawMessage
-	if !strings.HasPrefix(text, "{") || json.Unmarshal([]byte(text), &all) != nil {
-		return ""
-	}
+// texts are the JSON texts that a request holds in headers and fields, each read once: several rows look into the same one, and a
+// program may send it in both places.
+type texts []struct {
+	text    string
+	members map[string]json.RawMessage
+}
+
+// member gives a text that is a member of a JSON text; of an object its JSON. Empty where there is none.
+func (in *texts) member(text, name string) string {
 	var out string
-	switch raw := all[name]; {
+	switch raw := in.read(text)[name]; {
 	case len(raw) == 0 || string(raw) == "null":
 		return ""
 	case json.Unmarshal(raw, &out) == nil:
@@ -176,8 +179,25 @@ func memberOf(text, name string) string {
 	}
 }
 
+func (in *texts) read(text string) map[string]json.RawMessage {
+	for _, known := range *in {
+		if known.text == text {
+			return known.members
+		}
+	}
+	var all map[string]json.RawMessage
+	if strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &all) != nil {
+		all = nil
+	}
+	*in = append(*in, struct {
+		text    string
+		members map[string]json.RawMessage
+	}{text, all})
+	return all
+}
+
 // baggageSession takes session.id out of a W3C baggage header.
-func baggageSession(v string) string {
+func baggageSession(_ *texts, v string) string {
 	for entry := range strings.SplitSeq(v, ",") {
 		entry, _, _ = strings.Cut(entry, ";")
 		name, value, _ := strings.Cut(entry, "=")

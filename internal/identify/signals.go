@@ -51,19 +51,19 @@ func (e *Engine) read(q Request) (*reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reading{}
+	r, in := &reading{}, texts{}
 	for i := range all {
 		s := &all[i]
 		if s.beside != "" && !slices.ContainsFunc(all, func(o sighting) bool { return strings.HasPrefix(o.name, s.beside) }) {
 			continue
 		}
-		if err := r.take(s, all); err != nil {
+		if err := r.take(s, all, &in); err != nil {
 			return nil, err
 		}
 	}
 	r.relate()
 	e.judge(q, r)
-	e.describe(q, r, all)
+	e.describe(q, r, all, &in)
 	return r, nil
 }
 
@@ -123,12 +123,12 @@ func once(all []sighting) ([]sighting, error) {
 }
 
 // take adds what one row says.
-func (r *reading) take(s *sighting, all []sighting) error {
+func (r *reading) take(s *sighting, all []sighting, in *texts) error {
 	if s.says == saysNever {
 		r.neverUse(s, all)
 		return nil
 	}
-	v := s.content()
+	v := s.content(in)
 	if v == "" {
 		return nil
 	}
@@ -205,13 +205,13 @@ func (s *sighting) own() *signal {
 }
 
 // content is what counts of a value.
-func (s *sighting) content() string {
+func (s *sighting) content(in *texts) string {
 	v := s.value
 	if s.inside != "" {
-		v = memberOf(v, s.inside)
+		v = in.member(v, s.inside)
 	}
 	if s.parse != nil && v != "" {
-		v = s.parse(v)
+		v = s.parse(in, v)
 	}
 	return bare(v)
 }

@@ -79,6 +79,6 @@ func appendField(fields []Field, path string, value []byte) []Field {
 	return fields
 }
 
-// Spoken gives the text of a message, or of a system prompt that stands beside the messages: a raw message, a raw text or a raw list of parts. Injected
+// TextOf gives the text of a message, or of a system prompt that stands beside the messages: a raw message, a raw text or a raw list of parts. Injected
 // blocks and billing lines are left out.
-func Spoken(raw []byte) string { return string(spoken(raw)) }
+func TextOf(raw []byte) string { return string(spoken(raw)) }

@@ -6,7 +6,7 @@ GOLANGCI_VERSION := v2.15.0
 RACE := turn record route forward identify serve relay search workspace app
 FUZZTIME ?= 30s
 
-.PHONY: run build test lint race fuzz bench eval eval-docs sdks clients test-clients clean
+.PHONY: run build test lint race fuzz bench eval eval-docs sdks clients test-clients docs clean
 
 run: build ## start the server
 	bin/mooring serve
@@ -62,6 +62,9 @@ clients: .cache/clients/.installed ## released command-line clients, pinned, for
 
 test-clients: clients ## the tests with those clients; `make test` passes them over where they are missing
 	MOORING_TEST_CLIENTS=required go test -count=1 -timeout 30m ./test/clients/...
+
+docs: ## what is generated in docs: the keys of the configuration, the signals of clients
+	go test ./internal/config ./internal/identify -run 'TestGenerated|TestDocumented' -update
 
 clean:
 	rm -rf bin .cache test/sdk/js/node_modules

@@ -14,6 +14,7 @@ type Begin struct {
 	Aliases  []Alias // to be added. For a new session the first one decides a race
 	Turn     Turn
 	Messages []Message      // new ones, in order
+	Attach   bool           // a known session that has no parent goes below Session.Parent, by Session.Relation, with all that stands below it; not where that one is gone or below it
 	Copies   []Copy         // of a fork: what it takes from Session.Parent, from the root down, each below the one before
 	Claim    *Pin           // nil where the session has its pin
 	Stale    time.Time      // a pin that was last used before gives way to the claim

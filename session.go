@@ -38,6 +38,8 @@ type Session struct {
 	UpdatedAt  time.Time
 	Pinned     bool
 	Archived   bool
+	Named      []string  // names of the signals whose ids have named it
+	Traits     []byte    // keyed digests of what its requests are like: they tell sessions apart that say the same
 	ResetOf    SessionID // of RelationReset: the session that the chat was in before
 	Cut        []byte    // of RelationReset: keyed digest of the conversation as its client held it then; empty where it held none
 }

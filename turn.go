@@ -130,10 +130,12 @@ type Attempt struct {
 
 // Evidence is one signal of a request and what became of it. Values are kept for catalogued names only.
 type Evidence struct {
-	Signal string `json:"signal"`          // as in X-Mooring-Identity: "header:x-session-id", "body:metadata.user_id"
-	Value  string `json:"value,omitempty"` // the id, where the name is in the catalogue
-	Use    string `json:"use"`             // "decided", "agreed", "alias", "ignored"
-	Why    string `json:"why,omitempty"`   // a sentence part for people
+	Signal string `json:"signal"`              // as in X-Mooring-Identity: "header:x-session-id", "body:metadata.user_id"
+	Says   string `json:"says,omitempty"`      // what it is: "session", "agent", "parent", "kind", "project", "client", "never"; empty where it is no row of the catalogue
+	Value  string `json:"value,omitempty"`     // the id, where the name is in the catalogue
+	Points string `json:"points_to,omitempty"` // the session that it named, or "new"; empty where that was not asked
+	Use    string `json:"use"`                 // "decided", "agreed", "alias", "ignored", "never"
+	Why    string `json:"why,omitempty"`       // a sentence part for people
 }
 
 // Message is an entry of a conversation, a node of its tree.
@@ -149,23 +151,41 @@ type Message struct {
 	Content   []byte    // the message object in its protocol's JSON
 	Digest    []byte    // keyed digest of the normalised message
 	Seen      []byte    // of an answer: keyed digest of the conversation up to it, as its client sees it. It is found by both digests
+	Marks     []Mark    // what else it is found by; only written, never read
 	Branches  int       // messages with the same parent, itself included; only read, never written
 	CreatedAt time.Time
 }
 
-// ChainKind tells the two digests apart by which a message is found.
+// ChainKind tells apart by what a message is found.
 type ChainKind int
 
-// ByChain digests a message with everything before it, BySelf the message alone.
+// The kinds. They stand in stores: their numbers stay.
 const (
-	ByChain ChainKind = iota
-	BySelf
+	ByChain   ChainKind = iota // an answer, by the conversation up to it
+	BySelf                     // an answer that is long enough to be found by itself alone
+	ByPair                     // a short answer, by itself and the message before it
+	ByText                     // a part of an answer's text
+	ByCall                     // a part of a text that an answer hands to a tool
+	ByOpening                  // a part of the first thing that was said in a session
 )
 
-// ChainEntry is an answer that was found by one of its digests; many may have the same.
+// Mark is a keyed digest of a part of a message, by which the message is found.
+type Mark struct {
+	Kind   ChainKind
+	Digest []byte
+	Sketch []byte // digests of other parts, which tell whether the rest is there too; nil for none
+}
+
+// ChainEntry is a message that was found by one of its digests; many may have the same.
 type ChainEntry struct {
-	Kind    ChainKind
-	Digest  []byte
+	Mark
 	Session SessionID
-	Message MessageID
+	Message MessageID // empty for the answer that opened a session and is no message
+}
+
+// Neighbour is a message near another one.
+type Neighbour struct {
+	Message           // Session, ID, Parent, Role and Digest
+	Of      MessageID // the one it is near
+	Depth   int       // how far below that it stands: 0 is the message itself, what is above has a negative one
 }

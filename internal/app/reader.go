@@ -94,20 +94,28 @@ func (r reader) Pins(ctx context.Context, t mooring.Tenant, s mooring.SessionID)
 	return r.Store.Pins(ctx, t, s)
 }
 
-// Chain looks answers up by digest.
-func (r reader) Chain(ctx context.Context, t mooring.Tenant, s mooring.SessionID, k mooring.ChainKind, digests [][]byte) ([]mooring.ChainEntry, error) {
+// SessionsOf reads some sessions.
+func (r reader) SessionsOf(ctx context.Context, t mooring.Tenant, ids []mooring.SessionID) ([]mooring.Session, error) {
 	if err := r.log.Sync(ctx); err != nil {
 		return nil, err
 	}
-	return r.Store.Chain(ctx, t, s, k, digests)
+	return r.Store.SessionsOf(ctx, t, ids)
 }
 
-// Children reads what follows a message.
-func (r reader) Children(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error) {
+// Chain looks messages up by digest.
+func (r reader) Chain(ctx context.Context, t mooring.Tenant, digests [][]byte) ([]mooring.ChainEntry, error) {
 	if err := r.log.Sync(ctx); err != nil {
 		return nil, err
 	}
-	return r.Store.Children(ctx, t, s, parent)
+	return r.Store.Chain(ctx, t, digests)
+}
+
+// Around reads what stands around messages.
+func (r reader) Around(ctx context.Context, t mooring.Tenant, ids []mooring.MessageID, up, down int) ([]mooring.Neighbour, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return r.Store.Around(ctx, t, ids, up, down)
 }
 
 // Trail reads where the messages above a tip stand.

@@ -153,10 +153,22 @@ func content(name string) string {
 }
 
 func evidence(e mooring.Evidence) string {
-	words := map[string]string{"decided": "decided", "agreed": "agreed with it", "alias": "names it from now on", "ignored": "was ignored"}
+	words := map[string]string{
+		"decided": "decided", "agreed": "agreed with it", "alias": "names it from now on", "ignored": "was ignored", "never": "is never used",
+	}
 	line := Line(e.Signal)
+	if e.Says != "" && e.Says != "session" && e.Says != "never" {
+		line += " (" + Line(e.Says) + ")"
+	}
 	if e.Value != "" {
 		line += " = " + strconv.Quote(Line(e.Value))
+	}
+	switch e.Points {
+	case "":
+	case "new":
+		line += ", new here,"
+	default:
+		line += ", which names " + Line(e.Points) + ","
 	}
 	line += " " + or(words[e.Use], Line(e.Use))
 	if e.Why != "" {

@@ -16,8 +16,10 @@ func moved() apiclient.Turn {
 		ID: "trn_1", SessionID: "ses_1", Kind: mooring.KindMain, Protocol: mooring.Chat, Model: "fake-1", Stream: true,
 		State: mooring.Completed, Status: 200, Upstream: "second", Account: "team", Pin: mooring.PinMoved, Identity: "header:x-session-id",
 		Evidence: []mooring.Evidence{
-			{Signal: "header:x-session-id", Value: "talk\x1b[2J", Use: "decided", Why: "the strongest id of the request"},
-			{Signal: "body:user", Use: "ignored"},
+			{Signal: "header:x-session-id", Says: "session", Value: "talk\x1b[2J", Points: "ses_1", Use: "decided", Why: "the strongest id of the request"},
+			{Signal: "header:x-chat-id", Says: "session", Value: "t2", Points: "new", Use: "ignored"},
+			{Signal: "header:x-parent-session-id", Says: "parent", Value: "p1", Points: "ses_0", Use: "decided", Why: "it names the session above"},
+			{Signal: "header:authorization", Says: "never", Use: "never", Why: "it is a credential"},
 			{Signal: "header:x-y", Value: "talk", Use: "invented", Why: "a later release says so"},
 		},
 		Attempts: []apiclient.Attempt{
@@ -42,8 +44,10 @@ Turn trn_1
 Session ses_1
   It is "A title", known to its client as "talk".
   The request's header X-Session-Id named it.
-  - header:x-session-id = "talk␛[2J" decided: the strongest id of the request.
-  - body:user was ignored.
+  - header:x-session-id = "talk␛[2J", which names ses_1, decided: the strongest id of the request.
+  - header:x-chat-id = "t2", new here, was ignored.
+  - header:x-parent-session-id (parent) = "p1", which names ses_0, decided: it names the session above.
+  - header:authorization is never used: it is a credential.
   - header:x-y = "talk" invented: a later release says so.
 
 Upstream second

@@ -3,7 +3,34 @@ package identify_test
 import (
 	"fmt"
 	"testing"
+
+	"mooring/internal/identify"
 )
+
+// BenchmarkIDs is what it takes to read the ids of a request as real programs send them, its session being in memory.
+func BenchmarkIDs(b *testing.B) {
+	all := samples(b)
+	for _, name := range []string{"codex/second-turn", "claude-code/second-turn", "opencode/second-turn"} {
+		b.Run(name, func(b *testing.B) {
+			h := newHouse(b)
+			var q identify.Request
+			for file, list := range all {
+				for i := range list {
+					if list[i].full() == name && file == list[i].file {
+						h.stand(&list[i], "acme", "")
+						q = list[i].request(b, "acme")
+					}
+				}
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := h.engine.Resolve(b.Context(), q); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
 
 // BenchmarkWarm is what identification adds to a turn of a session in memory: all ids read, every message digested, the place found.
 func BenchmarkWarm(b *testing.B) {

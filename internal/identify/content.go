@@ -1,6 +1,7 @@
 package identify
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -30,233 +31,430 @@ func (e *Engine) remember(t mooring.Tenant, seen wire.Digest, id mooring.Session
 	})
 }
 
-// The limits of what is compared where several sessions hold the same answer.
+// The limits of what one look at the index asks for.
 const (
-	maxTwins     = 32 // sessions that hold the same conversation
-	maxRivals    = 8  // sessions that hold the same answer
-	contextDepth = 16 // messages above the answer
+	lookBack    = 8  // the last answers of a request: an edit rarely reaches further back
+	lookFurther = 16 // answers spread over the rest
+	openingKeys = 24 // parts of what a request opens with
+	openingLine = 6  // and lines of it that are asked for as they are
+	maxRivals   = 32 // sessions that are compared
 )
 
-// longReply is from how many bytes on an answer is its session's alone, as long as no other session holds it too: two model
-// answers of that length are not equal by chance.
-const longReply = 96
+// look is what the index knows of a request's messages.
+type look struct {
+	rivals []*rival // sessions that gave answers which it holds, the likeliest first
+	quotes []quote  // texts of the tenant's sessions that its opening holds
+}
 
-// hit is a place where a request and a session meet.
-type hit struct {
+// of gives what a session has of the request; nil where it has nothing.
+func (l *look) of(s mooring.SessionID) *rival {
+	for _, r := range l.rivals {
+		if r.session == s {
+			return r
+		}
+	}
+	return nil
+}
+
+// rival is a session that gave answers which a request holds.
+type rival struct {
 	session mooring.SessionID
-	message mooring.MessageID // the session's last message that the request holds; empty for the answer that opened the session
+	message mooring.MessageID // the last of them that shows a place; empty for the answer that opened the session, or where none does
 	from    int               // the position in the talk behind it
+	weight  int               // how much of the request it explains
+	whole   bool              // the conversation up to that answer is the session's from its beginning
+	own     bool              // an answer is long enough to be found by itself
+	newest  mooring.MessageID
 }
 
-// byContent finds the session whose answers a request holds. False: none of them was given here.
-func (e *Engine) byContent(ctx context.Context, q Request, f *Finding) (bool, error) {
-	a, err := e.talkOf(f, q)
-	if err != nil {
-		return false, err
-	}
-	h, how, err := a.meet(ctx, q)
-	if h == nil || err != nil {
-		return false, err
-	}
-	k, err := e.session(ctx, q.Tenant, h.session)
-	if mooring.KindOf(err) == mooring.KindNotFound {
-		return false, nil // deleted just now
-	}
-	if err != nil {
-		return false, err
-	}
-	f.Known, f.ClientID, f.Identity, f.Kind = k, k.Key, how, kindOfSession(k.Session)
-	f.below, f.from = h.message, h.from
-	f.Evidence = append(f.Evidence, mooring.Evidence{Signal: how, Use: "decided", Why: "it sends no id, and its messages hold an answer that this session was given"})
-	return true, nil
+// quote is a text that stands in the opening of a request.
+type quote struct {
+	kind    mooring.ChainKind
+	session mooring.SessionID
+	message mooring.MessageID
+	part    float64 // how much of the text is there
+	size    int     // how many samples that was judged by; 0 where it is there word for word
 }
 
-// meet looks for the session, by what says most first: an answer that opened a session is that one's alone.
-func (a *alignment) meet(ctx context.Context, q Request) (h *hit, how string, err error) {
-	if q.Opening != nil {
-		if h, err = a.byOpening(ctx, q); h != nil || err != nil {
-			return h, "content:reply", err
+// asked is what a key of the index is asked for.
+type asked struct {
+	kind mooring.ChainKind
+	at   int // the answer's position in the talk; -1 for what the request opens with
+}
+
+// look asks the index for all that may tell the session, in one read.
+func (a *alignment) look(ctx context.Context, opening []byte) (*look, error) {
+	if a.looked != nil {
+		return a.looked, nil
+	}
+	keys := map[string]asked{}
+	for _, i := range a.spread() {
+		chain, self := a.chain[i], selfMark(a.digester, a.digests[a.talk[i]], a.before(i))
+		keys[string(chain[:])] = asked{mooring.ByChain, i}
+		if _, taken := keys[string(self.Digest)]; !taken { // the last one counts
+			keys[string(self.Digest)] = asked{self.Kind, i}
 		}
 	}
-	if h, err = a.byPrefix(ctx); h != nil || err != nil {
-		return h, "content:prefix", err
-	}
-	h, err = a.byReply(ctx)
-	return h, "content:reply", err
-}
-
-// byPrefix looks for the conversation up to one of the last answers of the request, as whole as the client sends it.
-func (a *alignment) byPrefix(ctx context.Context) (*hit, error) {
-	answers := a.answers()
-	if len(answers) == 0 {
-		return nil, nil //nolint:nilnil // nothing found is an answer
-	}
-	if h, ok := a.warm(answers[0]); ok {
-		return h, nil
-	}
-	for _, at := range [][]int{answers[:min(lookBack, len(answers))], sample(answers)} {
-		hits, err := a.everywhere(ctx, mooring.ByChain, at, func(i int) wire.Digest { return a.chain[i] })
-		if err != nil {
-			return nil, err
-		}
-		if len(hits) > 0 {
-			return a.settle(ctx, hits)
+	if opening != nil {
+		if d, err := a.digester.Message(a.protocol, opening); err == nil { // else it is no answer of this product
+			keys[string(d[:])] = asked{mooring.BySelf, -1}
 		}
 	}
-	return nil, nil //nolint:nilnil // as above
-}
-
-// warm answers from memory where the session is known to stand at this answer and no other one has it.
-func (a *alignment) warm(at int) (*hit, bool) {
-	known, ok := a.engine.answers.GetIfPresent(answerKey{a.tenant, a.chain[at]})
-	if !ok || known.shared {
-		return nil, false
+	text := a.opening()
+	grams := a.digester.Grams(text)
+	a.openingKeys(keys, text, grams)
+	list := make([][]byte, 0, len(keys))
+	for k := range keys {
+		list = append(list, []byte(k))
 	}
-	k, ok := a.engine.sessions.GetIfPresent(sessionKey{a.tenant, known.session})
-	if !ok {
-		return nil, false
-	}
-	if stands := k.known(a.tenant, known.session); stands.Seen == a.chain[at] {
-		return &hit{known.session, stands.Tip, at + 1}, true
-	}
-	return nil, false
-}
-
-// everywhere looks for digests in all sessions of the tenant and gives the hits of the last answer that has any.
-func (a *alignment) everywhere(ctx context.Context, kind mooring.ChainKind, answers []int, digest func(int) wire.Digest) ([]hit, error) {
-	if len(answers) == 0 {
-		return nil, nil
-	}
-	keys := make([][]byte, len(answers))
-	for i, at := range answers {
-		d := digest(at)
-		keys[i] = d[:]
-	}
-	entries, err := a.engine.Store.Chain(ctx, a.tenant, "", kind, keys)
+	entries, err := a.engine.Store.Chain(ctx, a.tenant, list)
 	if err != nil {
 		return nil, err
 	}
-	for i, at := range answers {
-		var hits []hit
-		for _, e := range entries {
-			if string(e.Digest) == string(keys[i]) && e.Message != "" {
-				hits = append(hits, hit{e.Session, e.Message, at + 1})
-			}
-		}
-		if len(hits) > 0 {
-			return hits, nil
-		}
-	}
-	return nil, nil
+	a.looked = &look{rivals: a.rivals(entries, keys), quotes: quotesIn(entries, keys, grams)}
+	return a.looked, nil
 }
 
-// settle chooses between sessions that hold the whole conversation up to the same answer, the newest first: the one that stands
-// there, for that is where a client goes on, a copy only where there is no other; else the one that has the request's next message
-// behind it already; else the newest.
-func (a *alignment) settle(ctx context.Context, hits []hit) (*hit, error) {
-	if len(hits) == 1 {
-		return &hits[0], nil
+// openingKeys adds the keys of texts that a request may open with: parts of them, or the whole of a short one.
+func (a *alignment) openingKeys(keys map[string]asked, text []byte, grams []uint64) {
+	for _, g := range least(grams, openingKeys) {
+		keys[string(gramKey(g))] = asked{mooring.ByText, -1}
 	}
-	slices.SortFunc(hits, func(x, y hit) int { return cmp.Compare(y.message, x.message) })
-	var best *hit
-	most := 0
-	for i := range hits[:min(maxTwins, len(hits))] {
-		claim, err := a.claim(ctx, &hits[i])
-		if err != nil {
-			return nil, err
+	lines := bytes.Split(text, []byte{'\n'})
+	for _, line := range append(lines[:min(len(lines), openingLine)], text) {
+		if all, n := a.digester.Wording(line); n >= wordsOfCall {
+			keys[string(gramKey(all))] = asked{mooring.ByCall, -1}
 		}
-		if claim > most {
-			best, most = &hits[i], claim
-		}
-		if most == standsHere {
+	}
+}
+
+// spread are the positions of the answers to look for, the last first.
+func (a *alignment) spread() []int {
+	answers := a.answers()
+	if len(answers) <= lookBack {
+		return answers
+	}
+	out, rest := slices.Clone(answers[:lookBack]), answers[lookBack:]
+	for step, i := max(1, (len(rest)+lookFurther-1)/lookFurther), 0; i < len(rest); i += step {
+		out = append(out, rest[i])
+	}
+	return out
+}
+
+// before is the digest of the message that an answer answers; zero where it opens the talk.
+func (a *alignment) before(i int) wire.Digest {
+	if i == 0 {
+		return wire.Digest{}
+	}
+	return a.digests[a.talk[i-1]]
+}
+
+// opening is what a request says before the first answer in it.
+func (a *alignment) opening() []byte {
+	var out []byte
+	for _, at := range a.talk {
+		if a.messages[at].Role == roleAssistant && out != nil {
 			break
 		}
+		text := wire.Text(a.messages[at].Raw)
+		if len(text) > 0 && len(out) > 0 {
+			out = append(out, '\n')
+		}
+		out = append(out, text...)
 	}
-	return best, nil
+	return out
 }
 
-// How much of a claim to a request a session has that holds its last answer.
+// found is a place that one answer of a request has in a session.
+type found struct {
+	messages []mooring.MessageID // the newest first
+	kind     mooring.ChainKind
+}
+
+// rivals weighs the sessions that hold answers of the request.
+func (a *alignment) rivals(entries []mooring.ChainEntry, keys map[string]asked) []*rival {
+	places := map[mooring.SessionID]map[int]*found{}
+	for i := range entries {
+		entry := &entries[i]
+		use, known := keys[string(entry.Digest)]
+		if !known || entry.Kind > mooring.ByPair || entry.Kind != use.kind {
+			continue
+		}
+		at := places[entry.Session]
+		if at == nil {
+			if len(places) == maxRivals {
+				continue
+			}
+			at = map[int]*found{}
+			places[entry.Session] = at
+		}
+		p := at[use.at]
+		switch {
+		case p == nil || p.kind != mooring.ByChain && entry.Kind == mooring.ByChain:
+			at[use.at] = &found{[]mooring.MessageID{entry.Message}, entry.Kind}
+		case p.kind == entry.Kind:
+			p.messages = append(p.messages, entry.Message)
+		}
+	}
+	out := make([]*rival, 0, len(places))
+	for s, at := range places {
+		out = append(out, a.weigh(s, at))
+	}
+	slices.SortFunc(out, func(x, y *rival) int {
+		return cmp.Or(cmp.Compare(y.weight, x.weight), cmp.Compare(y.from, x.from), cmp.Compare(y.newest, x.newest))
+	})
+	return out
+}
+
+// infos is how much a message of each weight says.
+var infos = [...]int{8, 40, 120, 200}
+
+// enough is how much has to agree where what stands before does not.
+const enough = 100
+
+func (a *alignment) info(i int) int { return infos[a.digests[a.talk[i]].Weight()] }
+
+// weigh adds up what of a request a session explains: all up to the last answer that it knows with the whole conversation before
+// it, and the single answers behind that.
+func (a *alignment) weigh(s mooring.SessionID, at map[int]*found) *rival {
+	r := &rival{session: s}
+	whole := -1
+	for i, p := range at {
+		if p.kind == mooring.ByChain {
+			whole = max(whole, i)
+		}
+	}
+	for i := range whole + 1 {
+		r.weight += a.info(i)
+	}
+	for i, p := range at {
+		r.newest = max(r.newest, p.messages[0])
+		if i > whole && i >= 0 {
+			r.weight += a.info(i)
+			if p.kind == mooring.ByPair {
+				r.weight += infos[a.before(i).Weight()]
+			}
+			r.own = r.own || p.kind == mooring.BySelf
+		}
+		shows := p.kind == mooring.ByChain || len(p.messages) == 1
+		if shows && i+1 >= r.from && (p.messages[0] != "" || i < 0) {
+			r.message, r.from, r.whole = p.messages[0], i+1, p.kind == mooring.ByChain || i < 0
+		}
+	}
+	if at[-1] != nil { // the answer that opened the session is that one's alone
+		r.whole, r.weight = true, max(r.weight, enough)
+	}
+	return r
+}
+
+// quotesIn gives the texts that the request's opening holds, the fullest and newest first.
+func quotesIn(entries []mooring.ChainEntry, keys map[string]asked, grams []uint64) []quote {
+	have := make(map[uint64]struct{}, len(grams))
+	for _, g := range grams {
+		have[g] = struct{}{}
+	}
+	var out []quote
+	for i := range entries {
+		entry := &entries[i]
+		if use, known := keys[string(entry.Digest)]; !known || use.at >= 0 || entry.Kind < mooring.ByText || entry.Message == "" {
+			continue
+		}
+		q := quote{kind: entry.Kind, session: entry.Session, message: entry.Message, part: 1}
+		if sample := words(entry.Sketch); len(sample) > 0 {
+			n := 0
+			for _, g := range sample {
+				if _, ok := have[g]; ok {
+					n++
+				}
+			}
+			q.part, q.size = float64(n)/float64(len(sample)), len(sample)
+		}
+		if !slices.ContainsFunc(out, func(o quote) bool { return o.message == q.message && o.kind == q.kind && o.part >= q.part }) {
+			out = append(out, q)
+		}
+	}
+	slices.SortStableFunc(out, func(x, y quote) int { return cmp.Or(cmp.Compare(y.part, x.part), cmp.Compare(y.message, x.message)) })
+	return out
+}
+
+// best chooses the session whose answers a request holds; nil where none was given here, or what agrees may do so by chance.
+func (a *alignment) best(ctx context.Context, l *look, t *traits) (*rival, error) {
+	if len(l.rivals) == 0 {
+		return nil, nil //nolint:nilnil // nothing found is an answer
+	}
+	top := l.rivals[:1]
+	for n := 1; n < len(l.rivals) && l.rivals[n].weight == top[0].weight && l.rivals[n].from == top[0].from; n++ {
+		top = l.rivals[:n+1]
+	}
+	if len(top) == 1 || top[0].whole {
+		r, err := a.settle(ctx, top, t)
+		if err != nil || r == nil || r.whole || r.own && r.weight >= enough {
+			return r, err
+		}
+		return a.confirmed(ctx, []*rival{r}, t)
+	}
+	return a.confirmed(ctx, top, t)
+}
+
+// contextDepth is how many messages above an answer are held against the session.
+const contextDepth = 32
+
+// confirmed looks at what stands above the answers that a request shares with sessions: the one that has most of it too goes on,
+// where that is enough to be no chance, or all that the request holds and the session's last word.
+func (a *alignment) confirmed(ctx context.Context, rivals []*rival, t *traits) (*rival, error) {
+	ids := make([]mooring.MessageID, 0, len(rivals))
+	for _, r := range rivals {
+		if r.message != "" {
+			ids = append(ids, r.message)
+		}
+	}
+	near, err := a.engine.Store.Around(ctx, a.tenant, ids, contextDepth, 0)
+	if err != nil {
+		return nil, err
+	}
+	var left []*rival
+	most := 0
+	for _, r := range rivals {
+		n, said := a.agreement(r, near)
+		if n < 2 || said < enough && n < r.from {
+			continue
+		}
+		if said < enough {
+			k, err := a.engine.session(ctx, a.tenant, r.session)
+			if err != nil && mooring.KindOf(err) != mooring.KindNotFound {
+				return nil, err
+			}
+			if err != nil || k.Tip != r.message {
+				continue
+			}
+		}
+		if said > most {
+			most, left = said, nil
+		}
+		if said == most {
+			left = append(left, r)
+		}
+	}
+	return a.settle(ctx, left, t)
+}
+
+// agreement counts the messages, from the answer upwards, that request and session have in common without a gap, and how much they
+// say.
+func (a *alignment) agreement(r *rival, near []mooring.Neighbour) (n, said int) {
+	for i := range near { // the nearest first
+		m := &near[i]
+		if m.Of != r.message || -m.Depth != n {
+			continue
+		}
+		at := r.from - 1 - n
+		if at < 0 || !a.same(at, &m.Message) {
+			break
+		}
+		n++
+		said += a.info(at)
+	}
+	return n, said
+}
+
+// settle chooses between sessions that explain as much of a request: those that look most like where it comes from; a session
+// without an id of its own, since the request has none; the one that stands at the answer, for that is where a client goes on, a
+// copy only where there is no other; else the one that has the request's next message behind it already; else the newest.
+func (a *alignment) settle(ctx context.Context, rivals []*rival, t *traits) (*rival, error) {
+	if len(rivals) == 0 {
+		return nil, nil //nolint:nilnil // nothing is left
+	}
+	if len(rivals) == 1 {
+		return rivals[0], nil
+	}
+	known, err := a.engine.sessionsOf(ctx, a.tenant, sessionsIn(rivals))
+	if err != nil {
+		return nil, err
+	}
+	var left []claim
+	for _, r := range rivals {
+		k, ok := known[r.session]
+		if !ok {
+			continue
+		}
+		c := claim{rival: r, known: k}
+		if old, ok := readTraits(k.Traits); ok {
+			c.alike = old.alike(t)
+		}
+		left = append(left, c)
+	}
+	if left = nearest(left); len(left) == 0 {
+		return nil, nil //nolint:nilnil // deleted just now
+	}
+	return a.firm(ctx, left)
+}
+
+func sessionsIn(rivals []*rival) []mooring.SessionID {
+	out := make([]mooring.SessionID, len(rivals))
+	for i, r := range rivals {
+		out[i] = r.session
+	}
+	return out
+}
+
+// claim is what a session has to say for a request being its own.
+type claim struct {
+	*rival
+	known Known
+	alike float64
+	firm  int
+}
+
+// unlike is by how much two sessions have to look different for that to count: a clock in the instructions is less.
+const unlike = 0.25
+
+// nearest keeps the claims of sessions that look like the request.
+func nearest(all []claim) []claim {
+	most := 0.0
+	for _, c := range all {
+		most = max(most, c.alike)
+	}
+	left := slices.DeleteFunc(all, func(c claim) bool { return c.alike < most-unlike })
+	if nameless := slices.DeleteFunc(slices.Clone(left), func(c claim) bool { return len(c.known.Named) > 0 }); len(nameless) > 0 {
+		return nameless
+	}
+	return left
+}
+
+// How firm a session's claim is whose last answer a request holds.
 const (
-	gone       = iota
-	movedOn    // it has gone on otherwise
-	wentThere  // it has gone on as the request does
-	copyStands // it is a copy and stands at the answer
+	movedOn    = iota // it has gone on otherwise
+	wentThere         // it has gone on as the request does
+	copyStands        // it is a copy and stands at the answer
 	standsHere
 )
 
-func (a *alignment) claim(ctx context.Context, h *hit) (int, error) {
-	k, err := a.engine.session(ctx, a.tenant, h.session)
-	switch {
-	case mooring.KindOf(err) == mooring.KindNotFound:
-		return gone, nil
-	case err != nil:
-		return gone, err
-	case k.Tip == h.message && k.Relation == mooring.RelationFork:
-		return copyStands, nil
-	case k.Tip == h.message:
-		return standsHere, nil
-	case h.from >= len(a.talk):
-		return movedOn, nil
+func (a *alignment) firm(ctx context.Context, left []claim) (*rival, error) {
+	most := movedOn
+	for i := range left {
+		c := &left[i]
+		if c.known.Tip == c.message {
+			if c.firm = standsHere; c.known.Relation == mooring.RelationFork {
+				c.firm = copyStands
+			}
+		}
+		most = max(most, c.firm)
 	}
-	children, err := a.engine.Store.Children(ctx, a.tenant, h.session, h.message)
-	if err == nil && a.child(children, h.from) != "" {
-		return wentThere, nil
-	}
-	return movedOn, err
-}
-
-// byReply looks for single answers, for clients that change what stands before them. A short answer ("OK.") is only followed
-// where what stands above it agrees too.
-func (a *alignment) byReply(ctx context.Context) (*hit, error) {
-	answers := a.answers()
-	hits, err := a.everywhere(ctx, mooring.BySelf, answers[:min(lookBack, len(answers))], func(i int) wire.Digest { return a.digests[a.talk[i]] })
-	if err != nil || len(hits) == 0 {
-		return nil, err
-	}
-	if len(hits) == 1 && len(a.messages[a.talk[hits[0].from-1]].Raw) >= longReply {
-		return &hits[0], nil
-	}
-	var best *hit
-	most := 1 // the answer itself
-	for i := range hits[:min(maxRivals, len(hits))] {
-		agree, err := a.agreement(ctx, &hits[i])
+	if most == movedOn && len(left) > 1 && left[0].from < len(a.talk) {
+		ids := make([]mooring.MessageID, len(left))
+		for i := range left {
+			ids[i] = left[i].message
+		}
+		near, err := a.engine.Store.Around(ctx, a.tenant, ids, 0, 1)
 		if err != nil {
 			return nil, err
 		}
-		if agree > most {
-			best, most = &hits[i], agree
+		for i := range left {
+			if c := &left[i]; a.next(near, c.message, c.from) != "" {
+				c.firm = wentThere
+			}
 		}
 	}
-	return best, nil
-}
-
-// agreement counts the messages, from the answer upwards, that request and session have in common without a gap.
-func (a *alignment) agreement(ctx context.Context, h *hit) (int, error) {
-	trail, err := a.engine.Store.Trail(ctx, a.tenant, h.session, h.message, contextDepth)
-	if err != nil {
-		return 0, err
-	}
-	n := 0
-	for n < len(trail) && h.from-1-n >= 0 && a.same(h.from-1-n, &trail[n]) {
-		n++
-	}
-	return n, nil
-}
-
-// byOpening finds the session that was opened with this answer.
-func (a *alignment) byOpening(ctx context.Context, q Request) (*hit, error) {
-	d, err := a.digester.Message(q.Wire.Protocol, q.Opening)
-	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // no answer of this product
-	}
-	entries, err := a.engine.Store.Chain(ctx, a.tenant, "", mooring.BySelf, [][]byte{d[:]})
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		if e.Message == "" {
-			return &hit{session: e.Session}, nil
-		}
-	}
-	return nil, nil //nolint:nilnil // as above
+	return slices.MaxFunc(left, func(x, y claim) int {
+		return cmp.Or(cmp.Compare(x.firm, y.firm), cmp.Compare(x.newest, y.newest))
+	}).rival, nil
 }

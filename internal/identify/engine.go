@@ -5,9 +5,13 @@
 package identify
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
+	"hash/maphash"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/maypok86/otter/v2"
@@ -20,9 +24,9 @@ import (
 type Store interface {
 	AliasHits(ctx context.Context, t mooring.Tenant, aliases []mooring.Alias) ([]mooring.AliasHit, error)
 	Session(ctx context.Context, t mooring.Tenant, id mooring.SessionID) (mooring.Session, error)
-	Chain(ctx context.Context, t mooring.Tenant, s mooring.SessionID, kind mooring.ChainKind, digests [][]byte) ([]mooring.ChainEntry, error)
-	Children(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error)
-	Trail(ctx context.Context, t mooring.Tenant, s mooring.SessionID, tip mooring.MessageID, limit int) ([]mooring.Message, error)
+	SessionsOf(ctx context.Context, t mooring.Tenant, ids []mooring.SessionID) ([]mooring.Session, error)
+	Chain(ctx context.Context, t mooring.Tenant, digests [][]byte) ([]mooring.ChainEntry, error)
+	Around(ctx context.Context, t mooring.Tenant, ids []mooring.MessageID, up, down int) ([]mooring.Neighbour, error)
 	Owners(ctx context.Context, t mooring.Tenant, object string) ([]mooring.Object, error)
 }
 
@@ -40,13 +44,18 @@ type Options struct {
 type Engine struct {
 	Options
 	signals  []signal
-	byHeader map[string]int
-	byField  map[string]int
+	byHeader map[string][]int
+	byField  map[string][]int
+	wild     []int // rows that stand for many headers
+	phrases  []phrase
+	programs map[string]program
 
 	aliases  *otter.Cache[aliasKey, mooring.SessionID]
 	sessions *otter.Cache[sessionKey, *kept]
-	digests  *otter.Cache[[16]byte, wire.Digest]
+	digests  *otter.Cache[[16]byte, wire.Known]
 	answers  *otter.Cache[answerKey, answered]
+	samples  *otter.Cache[sampleKey, []uint64]
+	seeds    [2]maphash.Seed // of sampleKey
 
 	naming sync.RWMutex // held to remember what an alias names, and to forget that
 	resets uint64       // how often chats were reset; guarded by naming
@@ -65,15 +74,13 @@ type sessionKey struct {
 	id     mooring.SessionID
 }
 
-// companion marks header names that say more about an id without being one.
-const companion = -1
-
 // Rough sizes of cache entries in bytes, to turn the memory bound into numbers of entries.
 const (
 	aliasBytes   = 320
-	sessionBytes = 600
+	sessionBytes = 1000
 	digestBytes  = 150
 	answerBytes  = 220
+	sampleBytes  = 300
 )
 
 // New makes an Engine.
@@ -81,47 +88,96 @@ func New(o Options) *Engine {
 	if o.MemoryBytes == 0 {
 		o.MemoryBytes = 64 << 20
 	}
-	e := &Engine{Options: o, signals: catalogue(), byHeader: map[string]int{}, byField: map[string]int{}, digesters: map[mooring.Tenant]*wire.Digester{}}
-	for _, name := range o.Headers {
-		e.signals = append(e.signals, signal{name: lowerName(name), tier: tierGeneric, source: "sessions.headers"})
-	}
-	for i := range e.signals {
-		if s := &e.signals[i]; s.body {
-			e.byField[s.name] = i
-		} else if _, taken := e.byHeader[s.name]; !taken {
-			e.byHeader[s.name] = i
-		}
-	}
-	for _, name := range append(parents(), headerAgent, headerParentAgent, lowerName(headerMooring)) {
-		e.byHeader[name] = companion
-	}
-	share := o.MemoryBytes / 4
+	e := &Engine{Options: o, phrases: phrases(), programs: programs(), digesters: map[mooring.Tenant]*wire.Digester{}}
+	e.index()
+	e.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
+	share := o.MemoryBytes / 5
 	e.aliases = otter.Must(&otter.Options[aliasKey, mooring.SessionID]{MaximumSize: int(share / aliasBytes)})
 	e.sessions = otter.Must(&otter.Options[sessionKey, *kept]{MaximumSize: int(share / sessionBytes)})
-	e.digests = otter.Must(&otter.Options[[16]byte, wire.Digest]{MaximumSize: int(share / digestBytes)})
+	e.digests = otter.Must(&otter.Options[[16]byte, wire.Known]{MaximumSize: int(share / digestBytes)})
 	e.answers = otter.Must(&otter.Options[answerKey, answered]{MaximumSize: int(share / answerBytes)})
+	e.samples = otter.Must(&otter.Options[sampleKey, []uint64]{MaximumSize: int(share / sampleBytes)})
 	return e
 }
+
+// index puts the rows of the catalogue and of the configuration into their order. A name of the configuration carries an id here,
+// whatever the catalogue says of it, unless it is a credential.
+func (e *Engine) index() {
+	e.byHeader, e.byField = map[string][]int{}, map[string][]int{}
+	all := catalogue()
+	for _, name := range e.Headers {
+		name = lowerName(name)
+		if slices.ContainsFunc(all, func(s signal) bool {
+			return s.name == name && s.place == inHeader && s.says == saysSession || s.name == name && s.secret()
+		}) {
+			continue
+		}
+		all = slices.DeleteFunc(all, func(s signal) bool { return s.name == name && s.place == inHeader && s.says == saysNever })
+		all = append(all, signal{name: name, says: saysSession, tier: tierGeneric, source: "sessions.headers"})
+	}
+	slices.SortStableFunc(all, func(x, y signal) int {
+		return cmp.Or(cmp.Compare(x.after(), y.after()), cmp.Compare(x.tier, y.tier))
+	})
+	e.signals = all
+	for i := range all {
+		s := &all[i]
+		s.rank, s.label = i, s.labelled(s.name)
+		switch {
+		case strings.Contains(s.name, anyValue):
+			e.wild = append(e.wild, i)
+		case s.place == inBody:
+			e.byField[s.name] = append(e.byField[s.name], i)
+		default:
+			e.byHeader[s.name] = append(e.byHeader[s.name], i)
+		}
+	}
+	slices.SortStableFunc(e.wild, func(x, y int) int { // what is never used first, then the narrower pattern
+		return cmp.Or(all[x].used()-all[y].used(), cmp.Compare(len(all[y].name), len(all[x].name)))
+	})
+}
+
+// after is 0 for ids of sessions, which come first, and 1 for what is said beside them.
+func (s *signal) after() int {
+	if s.says == saysSession {
+		return 0
+	}
+	return 1
+}
+
+// used is 0 for what is never used.
+func (s *signal) used() int {
+	if s.says == saysNever {
+		return 0
+	}
+	return 1
+}
+
+// secret says that the row is a credential's.
+func (s *signal) secret() bool { return s.says == saysNever && strings.Contains(s.why, "credential") }
 
 // HeaderNames are the request headers that carry an id here, in the spelling with hyphens.
 func (e *Engine) HeaderNames() []string {
 	out := make([]string, 0, len(e.byHeader))
-	for name := range e.byHeader {
-		out = append(out, name)
+	for name, rows := range e.byHeader {
+		if slices.ContainsFunc(rows, func(at int) bool {
+			return e.signals[at].says != saysNever && e.signals[at].says != saysClient && name != "baggage"
+		}) {
+			out = append(out, name)
+		}
 	}
 	return out
 }
 
 // digestCache hands the engine's cache to a digester. Entries of all tenants share the bound; the digester's seeds keep them apart.
 type digestCache struct {
-	*otter.Cache[[16]byte, wire.Digest]
+	*otter.Cache[[16]byte, wire.Known]
 }
 
 // Get gives the digest that is known for a message's raw bytes.
-func (c digestCache) Get(key [16]byte) (wire.Digest, bool) { return c.GetIfPresent(key) }
+func (c digestCache) Get(key [16]byte) (wire.Known, bool) { return c.GetIfPresent(key) }
 
 // Set remembers it.
-func (c digestCache) Set(key [16]byte, d wire.Digest) { c.Cache.Set(key, d) }
+func (c digestCache) Set(key [16]byte, k wire.Known) { c.Cache.Set(key, k) }
 
 // Digester gives the tenant's digester, keyed by a subkey of the secret, so that digests of two tenants never agree.
 func (e *Engine) Digester(t mooring.Tenant) *wire.Digester {

@@ -24,7 +24,7 @@ func (e *Engine) follows(ctx context.Context, q Request, r *reading, f *Finding)
 			continue
 		}
 		if owner.Session == "" || len(rest) > 0 {
-			f.Evidence = append(f.Evidence, mooring.Evidence{Signal: id.String(), Value: id.value, Use: "ignored", Why: whyNotFollowed(owner)})
+			f.Evidence = append(f.Evidence, mooring.Evidence{Signal: id.String(), Says: string(saysSession), Value: id.value, Use: "ignored", Why: whyNotFollowed(owner)})
 			continue
 		}
 		k, err := e.session(ctx, q.Tenant, owner.Session)
@@ -36,7 +36,7 @@ func (e *Engine) follows(ctx context.Context, q Request, r *reading, f *Finding)
 		}
 		found = true
 		f.Known, f.ClientID, f.Identity, f.Kind, f.below = k, k.Key, id.String(), kindOfSession(k.Session), owner.Message
-		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: f.Identity, Value: id.value, Use: "decided", Why: "it names an answer that this session was given"})
+		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: f.Identity, Says: string(saysSession), Value: id.value, Points: string(k.ID), Use: "decided", Why: "it names an answer that this session was given"})
 	}
 	r.ids = rest
 	return found, nil

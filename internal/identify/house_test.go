@@ -36,24 +36,24 @@ func (s *counted) Session(ctx context.Context, t mooring.Tenant, id mooring.Sess
 	return s.Store.Session(ctx, t, id)
 }
 
-func (s *counted) Chain(ctx context.Context, t mooring.Tenant, id mooring.SessionID, k mooring.ChainKind, digests [][]byte) ([]mooring.ChainEntry, error) {
+func (s *counted) SessionsOf(ctx context.Context, t mooring.Tenant, ids []mooring.SessionID) ([]mooring.Session, error) {
 	s.reads.Add(1)
-	return s.Store.Chain(ctx, t, id, k, digests)
+	return s.Store.SessionsOf(ctx, t, ids)
 }
 
-func (s *counted) Children(ctx context.Context, t mooring.Tenant, id mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error) {
+func (s *counted) Chain(ctx context.Context, t mooring.Tenant, digests [][]byte) ([]mooring.ChainEntry, error) {
 	s.reads.Add(1)
-	return s.Store.Children(ctx, t, id, parent)
+	return s.Store.Chain(ctx, t, digests)
+}
+
+func (s *counted) Around(ctx context.Context, t mooring.Tenant, ids []mooring.MessageID, up, down int) ([]mooring.Neighbour, error) {
+	s.reads.Add(1)
+	return s.Store.Around(ctx, t, ids, up, down)
 }
 
 func (s *counted) Owners(ctx context.Context, t mooring.Tenant, object string) ([]mooring.Object, error) {
 	s.reads.Add(1)
 	return s.Store.Owners(ctx, t, object)
-}
-
-func (s *counted) Trail(ctx context.Context, t mooring.Tenant, id mooring.SessionID, tip mooring.MessageID, limit int) ([]mooring.Message, error) {
-	s.reads.Add(1)
-	return s.Store.Trail(ctx, t, id, tip, limit)
 }
 
 // house is an engine over a real store, with the part of the turns that it needs: what it finds is written down, and answered.
@@ -176,14 +176,22 @@ func (h *house) turn(q ask) found {
 		Tenant: req.Tenant, ID: mooring.TurnID("trn_" + h.next()), Session: f.Known.ID, Kind: f.Kind, Protocol: mooring.Chat, State: mooring.Running,
 		View: p.View, Question: p.Parent, StartedAt: time.Unix(int64(h.n), 0),
 	}
-	begin := &mooring.Begin{New: f.New, Aliases: f.Aliases}
+	begin := &mooring.Begin{New: f.New, Aliases: f.Aliases, Attach: f.Attach}
+	if f.Kind == mooring.KindSide {
+		turn.Question = ""
+	}
 	for _, at := range p.New {
 		m := h.message(&turn, req.Wire.Messages[at].Role, req.Wire.Messages[at].Raw, p.Digests[at])
+		if len(begin.Messages) == 0 {
+			m.Marks = p.Opening
+		}
 		begin.Messages = append(begin.Messages, m)
 		out.stored = append(out.stored, q.talk[at])
 	}
 	s := f.Known.Session
-	s.Tip, s.TipTurn, s.CreatedAt, s.UpdatedAt = turn.Question, turn.ID, turn.StartedAt, turn.StartedAt
+	if s.CreatedAt, s.UpdatedAt = turn.StartedAt, turn.StartedAt; f.Kind != mooring.KindSide {
+		s.Tip, s.TipTurn = turn.Question, turn.ID
+	}
 	begin.Session, begin.Turn = s, turn
 	h.commit(begin)
 	names := f.Aliases
@@ -191,7 +199,7 @@ func (h *house) turn(q ask) found {
 		names = f.Names
 	}
 	h.engine.Learn(identify.Known{Session: s}, f, names)
-	if q.answer != "" {
+	if q.answer != "" && f.Kind != mooring.KindSide {
 		out.tip = h.answered(&turn, p, q.answer)
 	}
 	return out
@@ -207,10 +215,10 @@ func (h *house) answered(turn *mooring.Turn, p *identify.Place, answer string) m
 	}
 	seen := d.Chain(p.Seen, self)
 	m := h.message(turn, "assistant", raw, self)
-	m.Seen = seen[:]
+	m.Seen, m.Marks = seen[:], h.engine.Marks(turn.Tenant, raw, self, p.Last)
 	turn.State, turn.Answer, turn.EndedAt = mooring.Completed, m.ID, turn.StartedAt
 	h.commit(&mooring.End{Turn: *turn, Answer: &m})
-	h.engine.Ended(turn, seen)
+	h.engine.Ended(turn, seen, m.Marks)
 	return m.ID
 }
 

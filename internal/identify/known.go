@@ -2,6 +2,7 @@ package identify
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"mooring"
@@ -12,7 +13,9 @@ import (
 // not its title, its use, its times.
 type Known struct {
 	mooring.Session
-	Seen wire.Digest // chain digest of the last answer as its client has seen the conversation; zero where unknown
+	Seen  wire.Digest // chain digest of the last answer as its client has seen the conversation; zero where unknown
+	Said  wire.Digest // the mark by which that answer is found by itself, or with what it answers; zero where unknown
+	Calls bool        // that answer hands texts to tools, or it is not known whether it does
 }
 
 // kept is a Known as memory keeps it: there may be many.
@@ -30,6 +33,10 @@ type kept struct {
 	state    mooring.TurnState // of the last turn
 	resetOf  mooring.SessionID
 	cut      []byte
+	named    []string
+	traits   []byte
+	said     wire.Digest
+	calls    bool
 }
 
 func (k *kept) set(from Known) {
@@ -38,6 +45,7 @@ func (k *kept) set(from Known) {
 	k.key, k.parent, k.root, k.relation, k.upstream = from.Key, from.Parent, from.Root, from.Relation, from.Upstream
 	k.models, k.tip, k.tipTurn, k.seen = from.Models, from.Tip, from.TipTurn, from.Seen
 	k.state, k.resetOf, k.cut = from.State, from.ResetOf, from.Cut
+	k.named, k.traits, k.said, k.calls = from.Named, from.Traits, from.Said, from.Calls
 }
 
 func (k *kept) known(t mooring.Tenant, id mooring.SessionID) Known {
@@ -46,9 +54,9 @@ func (k *kept) known(t mooring.Tenant, id mooring.SessionID) Known {
 	return Known{
 		Session: mooring.Session{
 			Tenant: t, ID: id, Key: k.key, Parent: k.parent, Root: k.root, Relation: k.relation, Upstream: k.upstream, Models: k.models,
-			Tip: k.tip, TipTurn: k.tipTurn, State: k.state, ResetOf: k.resetOf, Cut: k.cut,
+			Tip: k.tip, TipTurn: k.tipTurn, State: k.state, ResetOf: k.resetOf, Cut: k.cut, Named: k.named, Traits: k.traits,
 		},
-		Seen: k.seen,
+		Seen: k.seen, Said: k.said, Calls: k.calls,
 	}
 }
 
@@ -103,8 +111,22 @@ func (e *Engine) since() uint64 {
 }
 
 // Ended moves what is remembered of a session on to how a turn ended, unless a later turn has begun. seen digests the
-// conversation up to the answer, as the client has it; it is zero where there is no answer.
-func (e *Engine) Ended(turn *mooring.Turn, seen wire.Digest) {
+// conversation up to the answer, as the client has it, and is zero where there is no answer; marks are what that is found by.
+func (e *Engine) Ended(turn *mooring.Turn, seen wire.Digest, marks []mooring.Mark) {
+	var said wire.Digest
+	calls := false
+	for _, m := range marks {
+		switch m.Kind {
+		case mooring.BySelf:
+			said = wire.Digest(m.Digest)
+			e.remember(turn.Tenant, said, turn.Session)
+		case mooring.ByPair:
+			said = wire.Digest(m.Digest)
+		case mooring.ByCall:
+			calls = true
+		case mooring.ByChain, mooring.ByText, mooring.ByOpening:
+		}
+	}
 	if !seen.Zero() {
 		e.remember(turn.Tenant, seen, turn.Session)
 	}
@@ -119,7 +141,7 @@ func (e *Engine) Ended(turn *mooring.Turn, seen wire.Digest) {
 	}
 	k.state = turn.State
 	if !seen.Zero() {
-		k.tip, k.seen = turn.Answer, seen
+		k.tip, k.seen, k.said, k.calls = turn.Answer, seen, said, calls
 	}
 }
 
@@ -141,8 +163,37 @@ func (e *Engine) session(ctx context.Context, t mooring.Tenant, id mooring.Sessi
 	if err != nil {
 		return Known{}, err
 	}
+	return e.keep(s), nil
+}
+
+// keep remembers a session that was read, and gives what is known of it by now.
+func (e *Engine) keep(s mooring.Session) Known {
 	read := &kept{}
-	read.set(Known{Session: s})
-	held, _ := e.sessions.SetIfAbsent(key, read)
-	return held.known(t, id), nil
+	read.set(Known{Session: s, Calls: true})
+	held, _ := e.sessions.SetIfAbsent(sessionKey{s.Tenant, s.ID}, read)
+	return held.known(s.Tenant, s.ID)
+}
+
+// sessionsOf gives those of some sessions that are there, with at most one read of the store.
+func (e *Engine) sessionsOf(ctx context.Context, t mooring.Tenant, ids []mooring.SessionID) (map[mooring.SessionID]Known, error) {
+	out := make(map[mooring.SessionID]Known, len(ids))
+	var rest []mooring.SessionID
+	for _, id := range ids {
+		if k, ok := e.sessions.GetIfPresent(sessionKey{t, id}); ok {
+			out[id] = k.known(t, id)
+		} else if !slices.Contains(rest, id) {
+			rest = append(rest, id)
+		}
+	}
+	if len(rest) == 0 {
+		return out, nil
+	}
+	list, err := e.Store.SessionsOf(ctx, t, rest)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		out[list[i].ID] = e.keep(list[i])
+	}
+	return out, nil
 }

@@ -14,11 +14,11 @@ type Place struct {
 	New     []int             // positions in the request of the messages that are not stored yet
 	Digests []wire.Digest     // of all messages of the request; zero for system and developer messages
 	Seen    wire.Digest       // chain digest of the request's conversation, as its client sees it
+	Last    wire.Digest       // digest of its last message; zero where there is none
+	Above   wire.Digest       // chain digest of what stands above that
+	Opening []mooring.Mark    // by which the first new message is found; nil where it opens no session
 	View    *mooring.View     // what the request left out of its branch; nil for nothing
 }
-
-// lookBack is how many of the last answers of a request one query asks for: an edit rarely reaches further back.
-const lookBack = 8
 
 // Locate aligns a request with the tree of its session. A request that shows an answer known to the session goes on behind
 // it; one that shows none goes on at the tip, as clients that leave the history to the server expect.
@@ -28,15 +28,12 @@ func (e *Engine) Locate(ctx context.Context, f *Finding, q Request) (*Place, err
 		return nil, err
 	}
 	a.session = &f.Known
-	p := &Place{Digests: a.digests}
-	if len(a.chain) > 0 {
-		p.Seen = a.chain[len(a.chain)-1]
-	}
+	p := a.place()
 	switch {
 	case f.Kind == mooring.KindSide:
 		return p, nil
 	case f.New:
-		p.New = a.talk
+		p.New, p.Opening = a.talk, openingMark(a.digester, a.opening())
 		return p, nil
 	}
 	again, err := a.asked(ctx, f)
@@ -55,10 +52,25 @@ func (e *Engine) Locate(ctx context.Context, f *Finding, q Request) (*Place, err
 		return nil, err
 	}
 	p.New = a.talk[from:]
-	if from == 0 && p.Parent != "" {
+	switch {
+	case p.Parent == "":
+		p.Opening = openingMark(a.digester, a.opening())
+	case from == 0 || a.partly:
 		p.View = &mooring.View{Sent: len(a.talk)}
 	}
 	return p, nil
+}
+
+// place is one that says where nothing stands yet.
+func (a *alignment) place() *Place {
+	p := &Place{Digests: a.digests}
+	if n := len(a.talk); n > 0 {
+		p.Seen, p.Last = a.chain[n-1], a.digests[a.talk[n-1]]
+		if n > 1 {
+			p.Above = a.chain[n-2]
+		}
+	}
+	return p
 }
 
 // start gives the position behind the last message of the request that is known to stand in the session, and sets the parent of
@@ -89,7 +101,7 @@ func (e *Engine) talkOf(f *Finding, q Request) (*alignment, error) {
 		return f.talk, nil
 	}
 	d := e.Digester(q.Tenant)
-	a := &alignment{engine: e, digester: d, tenant: q.Tenant, messages: q.Messages, skip: q.Skip}
+	a := &alignment{engine: e, digester: d, tenant: q.Tenant, protocol: q.Wire.Protocol, messages: q.Messages, skip: q.Skip}
 	if known {
 		a.digests = f.talk.digests
 	} else {
@@ -115,11 +127,11 @@ func (a *alignment) asked(ctx context.Context, f *Finding) (*mooring.Message, er
 	if f.below != "" || len(a.talk) != 1 || a.session.Tip == "" || !a.session.Seen.Zero() {
 		return nil, nil
 	}
-	trail, err := a.engine.Store.Trail(ctx, a.session.Tenant, a.session.ID, a.session.Tip, 1)
-	if err != nil || len(trail) == 0 || trail[0].Role == roleAssistant || !a.same(0, &trail[0]) {
+	tip, err := a.engine.Store.Around(ctx, a.tenant, []mooring.MessageID{a.session.Tip}, 0, 0)
+	if err != nil || len(tip) == 0 || tip[0].Role == roleAssistant || !a.same(0, &tip[0].Message) {
 		return nil, err
 	}
-	return &trail[0], nil
+	return &tip[0].Message, nil
 }
 
 // alignment is one request held against one session. Positions in talk and chain count conversational messages only.
@@ -127,52 +139,66 @@ type alignment struct {
 	engine   *Engine
 	digester *wire.Digester
 	tenant   mooring.Tenant
+	protocol mooring.Protocol
 	session  *Known // the one it is held against; nil while that is not known
 	messages []wire.Message
 	skip     int // messages before it are no part of the talk
 	digests  []wire.Digest
 	talk     []int         // positions in messages
 	chain    []wire.Digest // of talk[0..i]
+	looked   *look         // what the index says; nil while it has not been asked
+	partly   bool          // the request shows a part of its branch only
 }
 
 func (a *alignment) walk() {
-	var prev wire.Digest
 	a.talk = make([]int, 0, len(a.messages))
 	a.chain = make([]wire.Digest, 0, len(a.messages))
-	for i := range a.messages {
-		if i < a.skip || !a.messages[i].Conversational() {
-			continue
-		}
-		prev = a.digester.Chain(prev, a.digests[i])
-		a.talk = append(a.talk, i)
-		a.chain = append(a.chain, prev)
+	if a.skip >= len(a.messages) {
+		return
 	}
+	chains := a.digester.Chains(a.digests[a.skip:])
+	for i := a.skip; i < len(a.messages); i++ {
+		if a.messages[i].Conversational() {
+			a.talk = append(a.talk, i)
+			a.chain = append(a.chain, chains[i-a.skip])
+		}
+	}
+}
+
+// atTip says that the last answer of the request is the last one that the session gave, and gives the position behind it. A client
+// that leaves out what is old shows it by the answer itself.
+func (a *alignment) atTip(k *Known) (from int, ok bool) {
+	answers := a.answers()
+	if len(answers) == 0 || k.Tip == "" || k.Seen.Zero() {
+		return 0, false
+	}
+	last := answers[0]
+	if a.chain[last] == k.Seen {
+		return last + 1, true
+	}
+	self := selfMark(a.digester, a.digests[a.talk[last]], a.before(last))
+	if k.Said.Zero() || string(self.Digest) != string(k.Said[:]) {
+		return 0, false
+	}
+	a.partly = true
+	return last + 1, true
 }
 
 // find gives the last answer of the request that the session holds, and the position behind it; 0 where it holds none.
 func (a *alignment) find(ctx context.Context) (mooring.MessageID, int, error) {
-	answers := a.answers()
-	if len(answers) == 0 {
+	if from, ok := a.atTip(a.session); ok {
+		return a.session.Tip, from, nil
+	}
+	if len(a.answers()) == 0 {
 		return "", 0, nil
 	}
-	last := answers[0]
-	if !a.session.Seen.Zero() && a.chain[last] == a.session.Seen {
-		return a.session.Tip, last + 1, nil
+	l, err := a.look(ctx, nil)
+	if err != nil {
+		return "", 0, err
 	}
-	recent := answers[:min(lookBack, len(answers))]
-	for _, q := range []struct {
-		kind   mooring.ChainKind
-		at     []int
-		digest func(int) wire.Digest
-	}{
-		{mooring.ByChain, recent, func(i int) wire.Digest { return a.chain[i] }},
-		{mooring.BySelf, recent, func(i int) wire.Digest { return a.digests[a.talk[i]] }},
-		{mooring.ByChain, sample(answers), func(i int) wire.Digest { return a.chain[i] }},
-	} {
-		id, at, err := a.ask(ctx, q.kind, q.at, q.digest)
-		if err != nil || at > 0 {
-			return id, at, err
-		}
+	if r := l.of(a.session.ID); r != nil && r.message != "" {
+		a.partly = !r.whole
+		return r.message, r.from, nil
 	}
 	return a.alike(ctx)
 }
@@ -184,7 +210,10 @@ const trailLength = 400
 // sends are the ones it sent before, so the last of them that stands on the current branch shows the place; what follows it
 // there is taken for the same as long as the same side speaks.
 func (a *alignment) alike(ctx context.Context) (mooring.MessageID, int, error) {
-	trail, err := a.engine.Store.Trail(ctx, a.session.Tenant, a.session.ID, a.session.Tip, trailLength)
+	if a.session.Tip == "" {
+		return "", 0, nil
+	}
+	trail, err := a.engine.Store.Around(ctx, a.tenant, []mooring.MessageID{a.session.Tip}, trailLength, 0)
 	if err != nil {
 		return "", 0, err
 	}
@@ -194,7 +223,7 @@ func (a *alignment) alike(ctx context.Context) (mooring.MessageID, int, error) {
 			continue
 		}
 		for j := len(trail) - 1; j >= 0; j-- {
-			if a.same(i, &trail[j]) {
+			if a.same(i, &trail[j].Message) {
 				id, at := a.along(trail[j:], i)
 				return id, at, nil
 			}
@@ -208,11 +237,11 @@ func (a *alignment) same(at int, m *mooring.Message) bool {
 }
 
 // along follows a branch from a message that both have. It ends behind an answer: what a client asks again is another turn.
-func (a *alignment) along(trail []mooring.Message, at int) (mooring.MessageID, int) {
+func (a *alignment) along(trail []mooring.Neighbour, at int) (mooring.MessageID, int) {
 	id, behind := trail[0].ID, at+1
 	for k := 1; k < len(trail) && behind < len(a.talk); k++ {
 		answer := a.messages[a.talk[behind]].Role == roleAssistant
-		if (trail[k].Role == roleAssistant) != answer || !answer && !a.same(behind, &trail[k]) {
+		if (trail[k].Role == roleAssistant) != answer || !answer && !a.same(behind, &trail[k].Message) {
 			break
 		}
 		id, behind = trail[k].ID, behind+1
@@ -233,61 +262,21 @@ func (a *alignment) answers() []int {
 	return out
 }
 
-// ask looks for the digests of some answers in the session, the last one first. An answer that the session holds more than once
-// ("OK.") shows by itself no place.
-func (a *alignment) ask(ctx context.Context, kind mooring.ChainKind, answers []int, digest func(int) wire.Digest) (mooring.MessageID, int, error) {
-	if len(answers) == 0 {
-		return "", 0, nil
-	}
-	keys := make([][]byte, len(answers))
-	for i, at := range answers {
-		d := digest(at)
-		keys[i] = d[:]
-	}
-	hits, err := a.engine.Store.Chain(ctx, a.session.Tenant, a.session.ID, kind, keys)
-	if err != nil {
-		return "", 0, err
-	}
-	for i, at := range answers {
-		var found []mooring.MessageID
-		for _, h := range hits {
-			if string(h.Digest) == string(keys[i]) {
-				found = append(found, h.Message)
-			}
-		}
-		if len(found) == 1 || len(found) > 1 && kind == mooring.ByChain {
-			return found[0], at + 1, nil
-		}
-	}
-	return "", 0, nil
-}
-
-// sample spreads one more query over the answers that the first one left out.
-func sample(answers []int) []int {
-	if len(answers) <= lookBack {
-		return nil
-	}
-	rest := answers[lookBack:]
-	step := max(1, len(rest)/32)
-	out := make([]int, 0, len(rest)/step+1)
-	for i := 0; i < len(rest); i += step {
-		out = append(out, rest[i])
-	}
-	return out
-}
+// longestFollow is how far a request is followed down from an answer that it holds.
+const longestFollow = 64
 
 // follow goes down from a known answer as long as the request's next messages are stored below it already: the same question
 // asked again gets another answer, not another copy of itself.
 func (a *alignment) follow(ctx context.Context, parent mooring.MessageID, from int) (mooring.MessageID, int, error) {
-	if parent == "" || parent == a.session.Tip {
+	if parent == "" || parent == a.session.Tip || from == len(a.talk) {
 		return parent, from, nil
 	}
+	near, err := a.engine.Store.Around(ctx, a.tenant, []mooring.MessageID{parent}, 0, min(longestFollow, len(a.talk)-from))
+	if err != nil {
+		return "", 0, err
+	}
 	for from < len(a.talk) {
-		children, err := a.engine.Store.Children(ctx, a.session.Tenant, a.session.ID, parent)
-		if err != nil {
-			return "", 0, err
-		}
-		next := a.child(children, from)
+		next := a.next(near, parent, from)
 		if next == "" {
 			break
 		}
@@ -296,11 +285,11 @@ func (a *alignment) follow(ctx context.Context, parent mooring.MessageID, from i
 	return parent, from, nil
 }
 
-func (a *alignment) child(children []mooring.Message, at int) mooring.MessageID {
-	want := a.digests[a.talk[at]]
-	for _, c := range children {
-		if string(c.Digest) == string(want[:]) {
-			return c.ID
+// next is the message below another one that is the request's at a position; empty for none.
+func (a *alignment) next(near []mooring.Neighbour, parent mooring.MessageID, at int) mooring.MessageID {
+	for i := range near {
+		if near[i].Parent == parent && a.same(at, &near[i].Message) {
+			return near[i].ID
 		}
 	}
 	return ""

@@ -51,11 +51,11 @@ func TestPlaces(t *testing.T) {
 		{"system messages take no part", append([]string{"s: it is ten o'clock"}, talk(6)...), 5, []string{"u: question 6"}, false, 0, 3},
 		{"blanks around a text are nothing", append(talk(5), "a:  answer 5\n", "u: question 6"), 5, []string{"u: question 6"}, false, 0, 3},
 		{"several new messages are stored in their order", append(talk(6), "u: and more"), 5, []string{"u: question 6", "u: and more"}, false, 0, 3},
-		{"a sliding window follows the last answer", tail(6, 3), 5, []string{"u: question 6"}, false, 2, 4},
-		{"a window of one answer follows it", tail(6, 4), 5, []string{"u: question 6"}, false, 2, 4},
-		{"a lone message goes on at the tip", []string{"u: question 6"}, 5, []string{"u: question 6"}, true, 0, 3},
+		{"a sliding window follows the last answer", tail(6, 3), 5, []string{"u: question 6"}, true, 0, 3},
+		{"a window of one answer follows it", tail(6, 4), 5, []string{"u: question 6"}, true, 0, 3},
+		{"a lone message goes on at the tip", []string{"u: question 6"}, 5, []string{"u: question 6"}, true, 0, 4},
 		{"an edit is a branch below the answer before it", append(talk(4)[:6], "u: question 4, better"), 3, []string{"u: question 4, better"}, false, 2, 4},
-		{"an edit of the first message is a branch at the tip", []string{"u: question 1, better"}, 5, []string{"u: question 1, better"}, true, 0, 3},
+		{"an edit of the first message is a branch at the tip", []string{"u: question 1, better"}, 5, []string{"u: question 1, better"}, true, 0, 4},
 		{"an answer asked for again keeps its question", talk(4), -4, nil, false, 2, 4},
 		{"the last answer asked for again keeps its question", talk(5), -5, nil, false, 2, 4},
 		{"an answer from elsewhere is stored where it stands", append(talk(5), "a: answer 5", "u: x", "a: elsewhere", "u: y"), 5, []string{"u: x", "a: elsewhere", "u: y"}, false, 1, 3},
@@ -251,11 +251,11 @@ func TestLateAnswers(t *testing.T) {
 	t.Parallel()
 	h, turns := grown(t, 2)
 	known := h.resolve(ask{header: header("X-Session-Id", "s1")}).Known
-	h.engine.Ended(&mooring.Turn{Tenant: "acme", Session: known.ID, ID: "trn_of_before", Answer: "msg_late"}, known.Seen)
+	h.engine.Ended(&mooring.Turn{Tenant: "acme", Session: known.ID, ID: "trn_of_before", Answer: "msg_late"}, known.Seen, nil)
 	if now := h.resolve(ask{header: header("X-Session-Id", "s1")}).Known; now.Tip != turns[1].tip {
 		t.Errorf("tip = %s, want %s", now.Tip, turns[1].tip)
 	}
-	h.engine.Ended(&mooring.Turn{Tenant: "acme", Session: "ses_unknown", ID: "trn_1", Answer: "msg_1"}, known.Seen) // nothing is remembered of it
+	h.engine.Ended(&mooring.Turn{Tenant: "acme", Session: "ses_unknown", ID: "trn_1", Answer: "msg_1"}, known.Seen, nil) // nothing is remembered of it
 }
 
 // The digest of what did not change is looked up, not made anew; tenants' digests never agree.

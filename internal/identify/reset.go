@@ -31,9 +31,12 @@ func (e *Engine) Before(ctx context.Context, f *Finding, q Request) (int, error)
 			return a.talk[i] + 1, nil
 		}
 	}
-	id, _, err := a.ask(ctx, mooring.ByChain, answers[:min(lookBack, len(answers))], func(i int) wire.Digest { return a.chain[i] })
-	if err != nil || id != "" {
+	l, err := a.look(ctx, nil)
+	if err != nil {
 		return q.Skip, err
+	}
+	if r := l.of(f.Known.ID); r != nil && r.whole {
+		return q.Skip, nil
 	}
 	return a.past(ctx, f.Known.ResetOf, q.Skip)
 }
@@ -72,14 +75,16 @@ func (a *alignment) said(ctx context.Context, last mooring.SessionID) ([][]byte,
 		if err != nil {
 			return nil, err
 		}
-		trail, err := a.engine.Store.Trail(ctx, a.tenant, last, k.Tip, trailLength)
+		if last = k.ResetOf; k.Tip == "" {
+			continue
+		}
+		trail, err := a.engine.Store.Around(ctx, a.tenant, []mooring.MessageID{k.Tip}, trailLength, 0)
 		if err != nil {
 			return nil, err
 		}
 		for i := range trail {
 			out = append(out, trail[i].Digest)
 		}
-		last = k.ResetOf
 	}
 	slices.Reverse(out)
 	return out, nil
@@ -100,6 +105,7 @@ func (e *Engine) Reset(old *Finding, q Request) *Finding {
 		f.Names = f.Aliases
 	}
 	f.Known.Session = e.fresh(q, key)
+	f.Known.Client, f.Known.Project = old.Known.Client, old.Known.Project
 	f.Known.Relation = mooring.RelationReset
 	if !old.New {
 		f.Known.ResetOf, f.Known.Cut = old.Known.ID, old.held()
@@ -132,8 +138,16 @@ func (f *Finding) held() []byte {
 // Again is the finding of a request that is sent again for the turn that failed in a session.
 func Again(f *Finding, k Known) *Finding {
 	const how = "content:retry"
+	kind := kindOfSession(k.Session)
+	if f.Kind == mooring.KindSide || f.Kind == mooring.KindCompaction {
+		kind = f.Kind
+	}
+	id := k.Key
+	if f.Sent {
+		id = f.ClientID
+	}
 	return &Finding{
-		Known: k, ClientID: k.Key, Kind: kindOfSession(k.Session), Identity: how, talk: f.talk,
+		Known: k, ClientID: id, Sent: f.Sent, Kind: kind, Identity: how, talk: f.talk,
 		Evidence: append(f.Evidence, mooring.Evidence{Signal: how, Use: "decided", Why: "it is the request, sent again, whose answer failed or broke off in this session"}),
 	}
 }
@@ -144,10 +158,8 @@ func (e *Engine) Retried(f *Finding, q Request, question mooring.MessageID) (*Pl
 	if err != nil {
 		return nil, err
 	}
-	p := &Place{Parent: question, Digests: a.digests}
-	if len(a.chain) > 0 {
-		p.Seen = a.chain[len(a.chain)-1]
-	}
+	p := a.place()
+	p.Parent = question
 	return p, nil
 }
 

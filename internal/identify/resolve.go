@@ -15,11 +15,12 @@ type Request struct {
 	Tenant   mooring.Tenant
 	Header   http.Header
 	Wire     *wire.Request
-	Messages []wire.Message // the request's, as its upstream is to have them; of the same length
-	Skip     int            // the first of them that belongs to the conversation: what stands before was said before the chat was reset
-	Opening  []byte         // the answer with which the chat was reset, as the client sends it back; nil where it does not
-	Kind     mooring.Kind   // KindSide or KindCompaction where the route says so; empty where the request decides
-	Content  bool           // a request without ids may be recognised by its messages
+	Messages []wire.Message  // the request's, as its upstream is to have them; of the same length
+	Skip     int             // the first of them that belongs to the conversation: what stands before was said before the chat was reset
+	Opening  []byte          // the answer with which the chat was reset, as the client sends it back; nil where it does not
+	Kind     mooring.Kind    // KindSide or KindCompaction where the route says so; empty where the request decides
+	Key      mooring.KeyName // of the client; it tells apart what says the same, and is no evidence by itself
+	Content  bool            // a request without ids may be recognised by its messages
 }
 
 // Finding is the answer: a session, new or known, and why.
@@ -31,14 +32,18 @@ type Finding struct {
 	Named    mooring.Alias   // by which a known session was found; zero where by none
 	ClientID string          // what the client should go on with: the id it sent, else the session's key
 	Sent     bool            // the client sent that id
+	Attach   bool            // a known session that had no parent: the one in Known is to be kept
 	Reset    *mooring.Reset  // the session takes its aliases from another one; nil where it does not
 	Kind     mooring.Kind
 	Identity string
 	Evidence []mooring.Evidence
+	Signals  []string // names of the signals that have named the session, these ones included; nil where there is no new one
+	Traits   []byte   // what its requests are like; nil where that is known
 
 	resets uint64            // how often chats had been reset before it was looked for
 	key    string            // the key that a session named by the request's ids would have
 	talk   *alignment        // the request's messages; nil until they are needed
+	aside  bool              // it speaks about the session and is no part of it
 	below  mooring.MessageID // the message that is known to precede the first new one; empty where nothing is known
 	from   int               // the position in the talk that follows it
 }
@@ -46,46 +51,46 @@ type Finding struct {
 // Resolve finds the session of a request. It only reads. The first signal that holds decides; names that come with the same
 // value become aliases of one session; a lower one with another value is noted and joins nothing.
 func (e *Engine) Resolve(ctx context.Context, q Request) (*Finding, error) {
-	r, err := e.read(q.Header, q.Wire.Fields)
+	r, err := e.read(q)
 	if err != nil {
 		return nil, err
 	}
-	f := &Finding{Kind: mooring.KindMain, Evidence: r.ignored, resets: e.since()}
+	f := &Finding{Kind: mooring.KindMain, resets: e.since()}
+	if err = e.find(ctx, q, r, f); err != nil {
+		return nil, err
+	}
+	e.told(q, r, f)
+	return f, e.complete(q, r, f)
+}
+
+// find asks one kind of evidence after the other.
+func (e *Engine) find(ctx context.Context, q Request, r *reading, f *Finding) error {
 	if r.exact != "" {
-		if err = e.mayName(ctx, q.Tenant, r.ids); err == nil {
-			err = e.exactly(ctx, q, r, f)
+		if err := e.mayName(ctx, q.Tenant, r.ids); err != nil {
+			return err
 		}
-		return f, e.sided(q, f, err)
+		return e.exactly(ctx, q, r, f)
 	}
 	found, err := e.follows(ctx, q, r, f)
 	switch {
 	case err != nil || found:
+		return err
 	case len(r.ids) > 0:
-		err = e.named(ctx, q, r, f)
-	default:
-		err = e.unnamed(ctx, q, f)
+		return e.named(ctx, q, r, f)
 	}
-	return f, e.sided(q, f, err)
+	return e.unnamed(ctx, q, r, f)
 }
 
 // unnamed finds the session of a request that names none by its messages, or opens one.
-func (e *Engine) unnamed(ctx context.Context, q Request, f *Finding) error {
+func (e *Engine) unnamed(ctx context.Context, q Request, r *reading, f *Finding) error {
 	if q.Content {
-		found, err := e.byContent(ctx, q, f)
+		found, err := e.byContent(ctx, q, r, f)
 		if found || err != nil {
 			return err
 		}
 	}
 	e.minted(q, f)
 	return nil
-}
-
-// sided gives what was found the kind that the route says, whatever session it belongs to.
-func (e *Engine) sided(q Request, f *Finding, err error) error {
-	if err == nil && q.Kind != "" {
-		f.Kind = q.Kind
-	}
-	return err
 }
 
 // exactly continues the session of X-Mooring-Session; nothing else is asked.
@@ -99,9 +104,9 @@ func (e *Engine) exactly(ctx context.Context, q Request, r *reading, f *Finding)
 	}
 	f.Known, f.ClientID, f.Identity = k, k.Key, "header:x-mooring-session"
 	f.Kind = kindOfSession(k.Session)
-	f.Evidence = append(f.Evidence, mooring.Evidence{Signal: f.Identity, Value: r.exact, Use: "decided", Why: "it names exactly this session"})
+	f.Evidence = append(f.Evidence, mooring.Evidence{Signal: f.Identity, Says: string(saysSession), Value: r.exact, Points: string(k.ID), Use: "decided", Why: "it names exactly this session"})
 	for _, id := range r.ids {
-		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: id.String(), Value: id.value, Use: "ignored", Why: "X-Mooring-Session was sent"})
+		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: id.String(), Says: string(saysSession), Value: id.value, Use: "ignored", Why: "X-Mooring-Session was sent"})
 	}
 	return nil
 }
@@ -113,7 +118,8 @@ func kindOfSession(s mooring.Session) mooring.Kind {
 	return mooring.KindMain
 }
 
-// named finds the session by the explicit ids that the request carries.
+// named finds the session by the explicit ids that the request carries, the strongest first, and holds it against what the request
+// says.
 func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) error {
 	first := &r.ids[0]
 	deciding := []mooring.Alias{first.alias}
@@ -124,7 +130,6 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 	if r.agent != "" {
 		f.key += "#" + r.agent
 	}
-	f.Evidence = append(f.Evidence, evidence(r)...)
 	if r.agent == "" {
 		deciding = append(deciding, equals(r.ids)...)
 	}
@@ -133,6 +138,7 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 	if err != nil {
 		return err
 	}
+	f.Evidence = append(f.Evidence, e.evidence(q.Tenant, r, hits)...)
 	for _, a := range deciding {
 		id, ok := hits[a]
 		if !ok {
@@ -153,61 +159,25 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 			holder, held := hits[other]
 			return held && holder != id
 		})
-		return nil
+		if err := e.check(ctx, q, r, f); err != nil || f.Identity != first.String() {
+			return err
+		}
+		return e.attach(ctx, q, r, f)
 	}
-	f.New, f.Aliases = true, deciding
-	f.Known.Session = e.fresh(q, first.value)
+	f.Aliases = deciding
+	if q.Content && !r.nested() && !r.sub {
+		found, err := e.late(ctx, q, r, f)
+		if found || err != nil {
+			return err
+		}
+	}
+	f.open(e.fresh(q, first.value))
 	return e.attach(ctx, q, r, f)
 }
 
-// attach gives a new session its parent, where the request names one that is known.
-func (e *Engine) attach(ctx context.Context, q Request, r *reading, f *Finding) error {
-	s := &f.Known.Session
-	var wanted []mooring.Alias
-	switch {
-	case r.agent != "":
-		s.Key = f.key
-		wanted = []mooring.Alias{r.ids[0].alias}
-		if r.agentOf != "" {
-			wanted = append([]mooring.Alias{agentAlias(r.ids[0].value, r.agentOf)}, wanted...)
-		}
-	case r.parent != "":
-		wanted = parentAliases(r.ids[0].signal, r.parent)
-	default:
-		return nil
-	}
-	s.Relation, f.Kind = mooring.RelationSubagent, mooring.KindSubagent
-	hits, err := e.lookup(ctx, q.Tenant, wanted)
-	if err != nil {
-		return err
-	}
-	for _, a := range wanted {
-		id, ok := hits[a]
-		if !ok {
-			continue
-		}
-		p, err := e.session(ctx, q.Tenant, id)
-		if mooring.KindOf(err) == mooring.KindNotFound {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		s.Parent, s.Root = p.ID, p.Root
-		return nil
-	}
-	return nil
-}
-
-// agentAlias names a sub-agent that shares its session's id. The parts are joined by a byte that no header can hold.
-func agentAlias(session, agent string) mooring.Alias {
-	return mooring.Alias{Class: mooring.ClassName + headerAgent, Value: session + "\x00" + agent}
-}
-
-// parentAliases are the names under which a parent's id may be known: under the child's own header, as unguessable, or generic.
-func parentAliases(child *signal, id string) []mooring.Alias {
-	generic := signal{scope: scopeGeneric}
-	return slices.Compact([]mooring.Alias{child.alias(id), generic.alias(id)})
+// open makes the finding one of a session that is not there yet.
+func (f *Finding) open(s mooring.Session) {
+	f.New, f.Known.Session = true, s
 }
 
 // minted opens a session for a request that names none.
@@ -219,14 +189,6 @@ func (e *Engine) minted(q Request, f *Finding) {
 	f.Known.Session = e.fresh(q, key)
 }
 
-func (e *Engine) fresh(q Request, key string) mooring.Session {
-	id := e.NewSession()
-	return mooring.Session{
-		Tenant: q.Tenant, ID: id, Key: key, FriendlyID: strings.ToLower(string(id[len(id)-8:])), Root: id, Relation: mooring.RelationMain,
-		Client: clientOf(q.Header.Get("User-Agent")), Models: []string{q.Wire.Model},
-	}
-}
-
 // equals are the aliases of the other names that came with the first one's value.
 func equals(ids []seen) []mooring.Alias {
 	var out []mooring.Alias
@@ -234,22 +196,6 @@ func equals(ids []seen) []mooring.Alias {
 		if id.value == ids[0].value && id.alias != ids[0].alias && !slices.Contains(out, id.alias) {
 			out = append(out, id.alias)
 		}
-	}
-	return out
-}
-
-func evidence(r *reading) []mooring.Evidence {
-	out := make([]mooring.Evidence, 0, len(r.ids))
-	for i, id := range r.ids {
-		ev := mooring.Evidence{Signal: id.String(), Value: id.value, Use: "decided", Why: "the strongest id of the request, known from " + id.source}
-		switch {
-		case i == 0:
-		case id.value == r.ids[0].value:
-			ev.Use, ev.Why = "agreed", "the same value under another name"
-		default:
-			ev.Use, ev.Why = "ignored", "another value than the stronger "+r.ids[0].String()
-		}
-		out = append(out, ev)
 	}
 	return out
 }

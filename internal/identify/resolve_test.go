@@ -104,8 +104,8 @@ func TestHigherNameDecides(t *testing.T) {
 			t.Errorf("%s with %s: identity = %s, id = %q", byRank[i], byRank[i+1], f.Identity, f.ClientID)
 		}
 		want := []mooring.Evidence{
-			{Signal: identityOf(byRank[i]), Value: "upper", Use: "decided"},
-			{Signal: identityOf(byRank[i+1]), Value: "lower", Use: "ignored", Why: "another value than the stronger " + identityOf(byRank[i])},
+			{Signal: identityOf(byRank[i]), Says: "session", Value: "upper", Points: "new", Use: "decided"},
+			{Signal: identityOf(byRank[i+1]), Says: "session", Value: "lower", Use: "ignored", Why: "another value than the stronger " + identityOf(byRank[i])},
 		}
 		got := append([]mooring.Evidence{}, f.Evidence...)
 		if len(got) > 0 && strings.HasPrefix(got[0].Why, "the strongest id of the request, known from ") {
@@ -292,8 +292,8 @@ func TestMooringSession(t *testing.T) {
 		t.Errorf("finding = %+v, want exactly %s, with its own key", f, exact)
 	}
 	want := []mooring.Evidence{
-		{Signal: "header:x-mooring-session", Value: exact, Use: "decided", Why: "it names exactly this session"},
-		{Signal: "header:x-session-id", Value: "m2", Use: "ignored", Why: "X-Mooring-Session was sent"},
+		{Signal: "header:x-mooring-session", Says: "session", Value: exact, Points: exact, Use: "decided", Why: "it names exactly this session"},
+		{Signal: "header:x-session-id", Says: "session", Value: "m2", Use: "ignored", Why: "X-Mooring-Session was sent"},
 	}
 	if diff := cmp.Diff(want, f.Evidence); diff != "" {
 		t.Errorf("evidence (-want +got):\n%s", diff)
@@ -324,8 +324,8 @@ func TestMinted(t *testing.T) {
 	}
 	f := h.resolve(ask{header: header("X-Session-Id", "default", "X-Chat-Id", "{{chat}}")})
 	want := []mooring.Evidence{
-		{Signal: "header:x-session-id", Value: "default", Use: "ignored", Why: "a placeholder is no id"},
-		{Signal: "header:x-chat-id", Value: "{{chat}}", Use: "ignored", Why: "a placeholder is no id"},
+		{Signal: "header:x-session-id", Says: "session", Value: "default", Use: "ignored", Why: "a placeholder is no id"},
+		{Signal: "header:x-chat-id", Says: "session", Value: "{{chat}}", Use: "ignored", Why: "a placeholder is no id"},
 	}
 	if diff := cmp.Diff(want, f.Evidence); diff != "" {
 		t.Errorf("evidence (-want +got):\n%s", diff)

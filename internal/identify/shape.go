@@ -2,6 +2,7 @@ package identify
 
 import (
 	"encoding/json"
+	"net/url"
 	"regexp"
 	"strings"
 
@@ -62,13 +63,19 @@ var (
 	ulidShape  = regexp.MustCompile(`^[0-7][0-9A-HJKMNP-TV-Z]{25}$`)
 	idPrefix   = regexp.MustCompile(`^[A-Za-z]{1,16}[_-]`)
 	plainShape = regexp.MustCompile(`^[0-9A-Za-z]{16,}$`)
+
+	// A time to the millisecond with a few random characters behind it, as Cline makes its task ids.
+	timedShape  = regexp.MustCompile(`^1[0-9]{12}[_-][0-9a-z]{4,16}$`)
+	vendorShape = regexp.MustCompile(`^[A-Za-z0-9_.:-]{8,128}$`)
+	gooseShape  = regexp.MustCompile(`^[0-9]{8}_[0-9]{1,9}$`)
+	hexShape    = regexp.MustCompile(`^(ses_)?[0-9a-f]{16,64}$`)
 )
 
 // unguessable says whether an id was made by a machine so that no two programs come to the same one by themselves: a UUID, a
 // ULID, or 16 and more random characters, with or without a prefix such as "ses_".
 func unguessable(v string) bool {
 	for range 2 {
-		if uuidShape.MatchString(v) || ulidShape.MatchString(v) || plainShape.MatchString(v) && random(v) {
+		if uuidShape.MatchString(v) || ulidShape.MatchString(v) || timedShape.MatchString(v) || plainShape.MatchString(v) && random(v) {
 			return true
 		}
 		cut := idPrefix.FindString(v)
@@ -120,17 +127,22 @@ func kindOf(c byte) int {
 	return upper
 }
 
+// vendorValue is what an id looks like under a name that nobody has documented.
+func vendorValue(v string) bool { return vendorShape.MatchString(v) }
+
+// cacheKey is what a cache key looks like that was made for one conversation: an application's constant is made of words.
+func cacheKey(v string) bool {
+	return len(v) <= MaxID && (unguessable(v) || hexShape.MatchString(v) && strings.ContainsAny(v, "0123456789") && strings.ContainsAny(v, "abcdef"))
+}
+
+// gooseDate is the id that Goose gives a session: the day and a number.
+func gooseDate(v string) bool { return gooseShape.MatchString(v) }
+
 // claudeUserID takes the session out of the metadata.user_id that Claude Code sends: a JSON text since 2.1.84, before that
 // one that ends in "_session_" and a UUID. Anything else is a person or a machine.
-func claudeUserID(v string) string {
+func claudeUserID(in *texts, v string) string {
 	if strings.HasPrefix(v, "{") {
-		var id struct {
-			Session string `json:"session_id"`
-		}
-		if json.Unmarshal([]byte(v), &id) != nil {
-			return ""
-		}
-		return id.Session
+		return in.member(v, "session_id")
 	}
 	_, session, _ := strings.Cut(v, "_session_")
 	if !uuidShape.MatchString(session) {
@@ -140,16 +152,61 @@ func claudeUserID(v string) string {
 }
 
 // codexThread takes the thread out of the turn metadata that Codex sends as a JSON text.
-func codexThread(v string) string {
-	var id struct {
-		Thread  string `json:"thread_id"`
-		Session string `json:"session_id"`
+func codexThread(in *texts, v string) string {
+	if thread := in.member(v, "thread_id"); thread != "" {
+		return thread
 	}
-	if json.Unmarshal([]byte(v), &id) != nil {
+	return in.member(v, "session_id")
+}
+
+// texts are the JSON texts that a request holds in headers and fields, each read once: several rows look into the same one, and a
+// program may send it in both places.
+type texts []struct {
+	text    string
+	members map[string]json.RawMessage
+}
+
+// member gives a text that is a member of a JSON text; of an object its JSON. Empty where there is none.
+func (in *texts) member(text, name string) string {
+	var out string
+	switch raw := in.read(text)[name]; {
+	case len(raw) == 0 || string(raw) == "null":
 		return ""
+	case json.Unmarshal(raw, &out) == nil:
+		return out
+	default:
+		return string(raw)
 	}
-	if id.Thread != "" {
-		return id.Thread
+}
+
+func (in *texts) read(text string) map[string]json.RawMessage {
+	for _, known := range *in {
+		if known.text == text {
+			return known.members
+		}
 	}
-	return id.Session
+	var all map[string]json.RawMessage
+	if strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &all) != nil {
+		all = nil
+	}
+	*in = append(*in, struct {
+		text    string
+		members map[string]json.RawMessage
+	}{text, all})
+	return all
+}
+
+// baggageSession takes session.id out of a W3C baggage header.
+func baggageSession(_ *texts, v string) string {
+	for entry := range strings.SplitSeq(v, ",") {
+		entry, _, _ = strings.Cut(entry, ";")
+		name, value, _ := strings.Cut(entry, "=")
+		if strings.TrimSpace(name) != "session.id" {
+			continue
+		}
+		if plain, err := url.PathUnescape(strings.TrimSpace(value)); err == nil {
+			return plain
+		}
+	}
+	return ""
 }

@@ -46,6 +46,10 @@ func (oneSession) Session(_ context.Context, _ mooring.Tenant, id mooring.Sessio
 	return mooring.Session{}, mooring.Errorf(mooring.CodeSessionNotFound, "gone")
 }
 
+func (oneSession) Chain(context.Context, mooring.Tenant, [][]byte) ([]mooring.ChainEntry, error) {
+	return nil, nil
+}
+
 func TestPlaceholdersAreNoIDs(t *testing.T) {
 	t.Parallel()
 	for value, placeholder := range map[string]bool{

@@ -165,7 +165,7 @@ func contentOf(t *testing.T, s *sqlstore.Store, id mooring.SessionID) content {
 	c.Turns, _, errs[1] = s.Turns(ctx, "acme", id, mooring.TurnPage{})
 	c.Messages, _, errs[2] = s.Branch(ctx, "acme", id, mooring.BranchPage{Limit: 100})
 	c.Pins, errs[3] = s.Pins(ctx, "acme", id)
-	c.Found, errs[4] = s.Chain(ctx, "acme", id, mooring.BySelf, [][]byte{digest(1, "a"), digest(2, "a")})
+	c.Found, errs[4] = s.Chain(ctx, "acme", [][]byte{digest(1, "a"), digest(2, "a")})
 	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)
 	}

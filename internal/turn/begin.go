@@ -99,7 +99,7 @@ func (t *running) change(ctx context.Context) (*mooring.Begin, error) {
 	}
 	s.UpdatedAt = now
 	t.turn.Session, t.turn.Kind, t.turn.Identity, t.turn.Evidence, t.turn.View = s.ID, t.found.Kind, t.found.Identity, t.found.Evidence, t.place.View
-	c := &mooring.Begin{New: t.found.New, Aliases: t.found.Aliases, Named: t.found.Named, Reset: t.found.Reset, Messages: t.messages()}
+	c := &mooring.Begin{New: t.found.New, Aliases: t.found.Aliases, Named: t.found.Named, Attach: t.found.Attach, Reset: t.found.Reset, Messages: t.messages()}
 	t.turn.Question = t.place.Parent
 	if n := len(c.Messages); n > 0 {
 		t.turn.Question = c.Messages[n-1].ID
@@ -115,6 +115,9 @@ func (t *running) change(ctx context.Context) (*mooring.Begin, error) {
 func (t *running) row() mooring.Session {
 	s := t.found.Known.Session
 	s.Upstream, s.Title = t.target.Name, t.title()
+	if !t.found.New {
+		s.Named, s.Traits = t.found.Signals, t.found.Traits
+	}
 	if !t.side() {
 		s.State, s.Tip, s.TipTurn = mooring.Running, t.turn.Question, t.turn.ID
 	}
@@ -142,7 +145,7 @@ func (t *running) title() string {
 }
 
 // side says that the request asks about a conversation and is no part of it.
-func (t *running) side() bool { return t.req.Kind == mooring.KindSide }
+func (t *running) side() bool { return t.found.Kind == mooring.KindSide }
 
 // shown is what a question without any text looks like: the first line that stands for its images and files.
 func (t *running) shown() string {
@@ -166,6 +169,9 @@ func (t *running) messages() []mooring.Message {
 		msg := mooring.Message{
 			Tenant: t.turn.Tenant, Session: t.found.Known.ID, ID: t.NewID(), Parent: parent, Turn: t.turn.ID, Role: m.Role, State: mooring.Completed,
 			Protocol: t.req.Protocol, Content: t.text(m.Raw), Digest: d[:], CreatedAt: t.turn.StartedAt,
+		}
+		if len(out) == 0 {
+			msg.Marks = t.place.Opening
 		}
 		parent = msg.ID
 		out = append(out, msg)
@@ -323,6 +329,9 @@ func (t *running) joined(ctx context.Context) {
 	}
 	if models := t.started.Session.Models; models != nil {
 		k.Models = models
+	}
+	if t.found.Attach {
+		k.Parent, k.Root, k.Relation = s.Parent, s.Root, s.Relation
 	}
 	t.Memory.Learn(k, t.found, t.found.Aliases)
 }

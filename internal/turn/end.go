@@ -141,7 +141,11 @@ func (t *running) settled(ctx context.Context, c *mooring.End, seen wire.Digest)
 		t.Route.Used(*t.pin)
 	}
 	if !t.side() {
-		t.Memory.Ended(&t.turn, seen)
+		var marks []mooring.Mark
+		if c.Answer != nil {
+			marks = c.Answer.Marks
+		}
+		t.Memory.Ended(&t.turn, seen, marks)
 	}
 	if t.Observe != nil {
 		ended := t.turn
@@ -163,9 +167,10 @@ func (t *running) keepAnswer(c *mooring.End, out forward.Outcome) (wire.Digest, 
 	}
 	seen := d.Chain(t.place.Seen, self)
 	id := t.NewID()
+	marks := t.Memory.Marks(t.turn.Tenant, out.Answer.Message, self, t.place.Last)
 	c.Answer = &mooring.Message{
 		Tenant: t.turn.Tenant, Session: t.turn.Session, ID: id, Parent: t.turn.Question, Turn: t.turn.ID, Role: "assistant", State: t.turn.State,
-		Protocol: t.req.Protocol, Content: t.text(out.Answer.Message), Digest: self[:], Seen: seen[:], CreatedAt: t.turn.EndedAt,
+		Protocol: t.req.Protocol, Content: t.text(out.Answer.Message), Digest: self[:], Seen: seen[:], Marks: marks, CreatedAt: t.turn.EndedAt,
 	}
 	t.turn.Answer = id
 	return seen, nil

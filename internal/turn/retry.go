@@ -17,7 +17,7 @@ const retryWithin = 10 * time.Minute
 // after an answer that failed or broke off, with nothing begun since in that session. Of two such requests at once one is
 // another turn.
 func (t *running) resume(ctx context.Context) error {
-	if t.req.Kind == mooring.KindSide {
+	if t.side() {
 		return nil
 	}
 	earlier, known, err := t.failed(ctx)

@@ -102,7 +102,8 @@ type Identifier interface {
 type Memory interface {
 	Digester(t mooring.Tenant) *wire.Digester
 	Learn(k identify.Known, f *identify.Finding, aliases []mooring.Alias)
-	Ended(turn *mooring.Turn, seen wire.Digest)
+	Ended(turn *mooring.Turn, seen wire.Digest, marks []mooring.Mark)
+	Marks(t mooring.Tenant, answer []byte, self, before wire.Digest) []mooring.Mark
 	Forget(t mooring.Tenant, id mooring.SessionID, aliases []mooring.Alias)
 }
 
@@ -270,7 +271,7 @@ func (t *running) query() identify.Request {
 func (t *running) asking(v view) identify.Request {
 	return identify.Request{
 		Tenant: t.req.Caller.Tenant, Header: t.req.Header, Wire: t.req.Wire, Messages: v.messages, Skip: v.skip, Opening: v.opening,
-		Kind: t.req.Kind, Content: t.Rules().Content,
+		Kind: t.req.Kind, Content: t.Rules().Content, Key: t.req.Caller.Key,
 	}
 }
 

@@ -45,7 +45,7 @@ func BenchmarkDigester(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, cache := range map[string]wire.DigestCache{"cold": nil, "warm": &mapCache{m: map[[16]byte]wire.Digest{}}} {
+	for name, cache := range map[string]wire.DigestCache{"cold": nil, "warm": &mapCache{m: map[[16]byte]wire.Known{}}} {
 		b.Run(name, func(b *testing.B) {
 			d := wire.NewDigester([]byte("k"), cache)
 			b.ReportAllocs()

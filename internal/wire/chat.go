@@ -9,6 +9,7 @@ const doneData = "[DONE]"
 func chatDialect() dialect {
 	return dialect{
 		talk:       "messages",
+		lists:      true,
 		read:       (*reader).messages,
 		judge:      needsMessage,
 		terminator: "data: " + doneData + "\n\n",
@@ -16,6 +17,7 @@ func chatDialect() dialect {
 		form:       (*normal).object,
 		part:       chatPart,
 		extras:     chatExtras,
+		join:       joinMessages,
 		render:     chatRender,
 		answer:     chatAnswer,
 		usage:      func(a *assembly) mooring.Usage { return chatUsage(a.usage) },
@@ -32,11 +34,7 @@ func chatDialect() dialect {
 func chatPart(n *normal, kind, part []byte) {
 	switch string(kind) {
 	case "image_url":
-		image := member(part, "image_url")
-		if kindOf(image) == '{' {
-			image = member(image, "url")
-		}
-		n.id('i', image)
+		n.image(member(part, "image_url"))
 	case "refusal":
 		n.refusal(member(part, "refusal"))
 	default:
@@ -59,12 +57,13 @@ func chatExtras(n *normal, message []byte) {
 			result = v
 		}
 	}
+	n.spoken(0)
 	n.refusal(refusal)
 	for call := range elements(calls) {
 		chatCall(n, call)
 	}
 	if present(function) {
-		n.call(nil, member(function, "name"), unquote(nil, member(function, "arguments")))
+		n.call(nil, member(function, "name"), member(function, "arguments"))
 	}
 	if present(result) {
 		n.id('r', result)
@@ -72,19 +71,15 @@ func chatExtras(n *normal, message []byte) {
 }
 
 func chatCall(n *normal, call []byte) {
-	function := member(call, "function")
-	if function == nil {
-		n.opaque(call)
+	if function := member(call, "function"); present(function) {
+		n.call(member(call, "id"), member(function, "name"), member(function, "arguments"))
 		return
 	}
-	n.call(member(call, "id"), member(function, "name"), unquote(nil, member(function, "arguments")))
-}
-
-// refusal appends the words of a refusal; null is none.
-func (n *normal) refusal(raw []byte) {
-	if len(inner(raw)) > 0 {
-		n.put('f', clean(unquote(nil, raw)))
+	if custom := member(call, "custom"); present(custom) {
+		n.custom(member(call, "id"), member(custom, "name"), member(custom, "input"))
+		return
 	}
+	n.without(call, func(name, value []byte) bool { return string(name) == "index" || !present(value) })
 }
 
 // chatAnswer reads a buffered answer: its first choice.

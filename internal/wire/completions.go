@@ -40,23 +40,14 @@ func completionsForm(n *normal, d dialect, raw []byte) error {
 		return n.object(d, raw)
 	}
 	n.role(roleUser)
-	n.words = n.words[:0]
 	for text := range promptTexts(raw) {
-		n.words = unquote(joined(n.words), text)
+		n.text(text)
+		n.spoken(0) // each prompt is one of its own
 	}
-	n.spoken()
 	if kindOf(raw) == '[' && !isText(raw) {
 		n.canonical('x', raw)
 	}
 	return nil
-}
-
-// joined separates a text from what stands before it.
-func joined(before []byte) []byte {
-	if len(before) > 0 {
-		before = append(before, '\n')
-	}
-	return before
 }
 
 // promptTexts gives the texts of a prompt, raw.

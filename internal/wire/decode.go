@@ -39,13 +39,17 @@ func (r *Request) MayStream() bool { return r.Stream || r.OddStream }
 
 // Message is an entry of a request's conversation.
 type Message struct {
-	Role string
-	Raw  []byte // the message as the request has it, mostly an object: a span of the body, or a copy
-	At   int    // where that span begins in the body; -1 for a copy, which is what several items of one answer come as
+	Role   string
+	Raw    []byte // the message as the request has it, mostly an object: a span of the body, or a copy
+	At     int    // where that span begins in the body; -1 for a copy, which is what several items of one answer come as
+	Result bool   // it is what a tool gave, or holds it
+	Says   int    // bytes of what it means, whoever wrote it: without thinking, marks and injected blocks. Known once Digester.Messages has seen it
+
+	seen *stretch // what a digester knows of it
 }
 
 // Conversational is false for instructions (system, developer), which are no part of the conversation's chain.
-func (m Message) Conversational() bool { return m.Role != "system" && m.Role != "developer" }
+func (m Message) Conversational() bool { return m.Role != roleSystem && m.Role != roleDeveloper }
 
 // Decode reads a request body in one validating pass. Its errors are *mooring.Error and hold nothing of the body.
 func Decode(p mooring.Protocol, body []byte, lim Limits) (*Request, error) {
@@ -56,19 +60,28 @@ func Decode(p mooring.Protocol, body []byte, lim Limits) (*Request, error) {
 	if !utf8.Valid(body) {
 		return nil, mooring.Errorf(mooring.CodeInvalidJSON, "The body is not UTF-8.")
 	}
-	r := reader{
-		// Half a surrogate pair, escaped, is JSON by its grammar: JavaScript writes one for half an emoji.
-		dec: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true)), body: body, limit: lim.JSONDepth,
-		dialect: d, req: &Request{Protocol: p},
-	}
+	r := newReader(body, lim)
+	r.dialect, r.req = d, &Request{Protocol: p}
+	return r.request()
+}
+
+// newReader reads bytes that are UTF-8.
+func newReader(text []byte, lim Limits) *reader {
+	// Half a surrogate pair, escaped, is JSON by its grammar: JavaScript writes one for half an emoji.
+	dec := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowInvalidUTF8(true))
+	return &reader{dec: dec, read: text, body: text, limit: lim.JSONDepth, req: &Request{}}
+}
+
+// request reads and judges a request.
+func (r *reader) request() (*Request, error) {
 	if err := r.document(); err != nil {
 		return nil, invalidJSON(err)
 	}
 	if r.fault != nil {
 		return nil, r.fault
 	}
-	if d.judge != nil {
-		if err := d.judge(r.req); err != nil {
+	if r.dialect.judge != nil {
+		if err := r.dialect.judge(r.req); err != nil {
 			return nil, err
 		}
 	}
@@ -91,23 +104,24 @@ func Glance(body []byte, lim Limits) (*Request, error) {
 	if !utf8.Valid(body) {
 		return nil, mooring.Errorf(mooring.CodeInvalidJSON, "The body is not UTF-8.")
 	}
-	r := reader{
-		dec: jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowInvalidUTF8(true)), body: body, limit: lim.JSONDepth, req: &Request{},
-	}
-	if err := r.document(); err != nil {
-		return nil, invalidJSON(err)
-	}
-	return r.req, nil
+	return newReader(body, lim).request()
 }
 
 // reader is one pass over a body. A fault is kept until the pass has shown that the body is JSON at all.
 type reader struct {
 	dec     *jsontext.Decoder
+	read    []byte // what is read: the body, or the body with holes
 	body    []byte
 	limit   int
 	dialect dialect
 	req     *Request
 	fault   *mooring.Error
+
+	pieces []stretch // of the body, in its order; nil where nothing is to be known
+	next   int       // the first of them whose hole may come
+	found  int       // the first of them that may be what was read last
+	ahead  int       // how many bytes the body is ahead of what is read
+	took   *stretch  // the one that the last value was
 }
 
 var (
@@ -155,6 +169,10 @@ func (r *reader) object(take func(name []byte) error) ([]byte, error) {
 
 // value reads a value whole and gives its span of the body.
 func (r *reader) value() ([]byte, error) {
+	if r.took = r.known(); r.took != nil && r.took.known.facts&factValue != 0 {
+		return r.took.raw, r.take(r.took)
+	}
+	r.took = nil
 	v, err := r.dec.ReadValue()
 	if err != nil {
 		return nil, err
@@ -166,6 +184,31 @@ func (r *reader) value() ([]byte, error) {
 	return r.body[end-len(v) : end], nil
 }
 
+// elements counts those of the value that was read last, which may be known.
+func (r *reader) elements(value []byte) int {
+	if r.took != nil {
+		return int(r.took.known.count)
+	}
+	n := 0
+	for range elements(value) {
+		n++
+	}
+	if p := r.fresh(r.offset()-len(value), value); p != nil {
+		p.known.count = uint32(n) //nolint:gosec // less than the bytes of a body
+	}
+	return n
+}
+
+// learnValue notes that a member's value is JSON, where it is worth knowing.
+func (r *reader) learnValue(value []byte) {
+	if len(value) < pieceSize || r.took != nil {
+		return
+	}
+	if p := r.fresh(r.offset()-len(value), value); p != nil {
+		p.learn(factValue, "")
+	}
+}
+
 func (r *reader) member(name []byte) error {
 	if r.dialect.read != nil && string(name) == r.dialect.talk {
 		return r.dialect.read(r)
@@ -175,6 +218,7 @@ func (r *reader) member(name []byte) error {
 	if err != nil {
 		return err
 	}
+	r.learnValue(v)
 	switch key {
 	case "model":
 		r.req.Model = string(plain(v))
@@ -191,9 +235,7 @@ func (r *reader) member(name []byte) error {
 			r.req.MaxTokens = n
 		}
 	case "tools":
-		for range elements(v) {
-			r.req.Tools++
-		}
+		r.req.Tools = r.elements(v)
 	default:
 		if key != "" && key == r.dialect.system {
 			r.req.System = v
@@ -215,6 +257,13 @@ func (r *reader) messages() error {
 	}
 	start := r.offset() - 1
 	for kind := r.dec.PeekKind(); kind != ']'; kind = r.dec.PeekKind() {
+		if p := r.known(); p != nil && p.known.facts&factMessage != 0 {
+			if err := r.take(p); err != nil {
+				return err
+			}
+			r.req.Messages = append(r.req.Messages, Message{Role: p.known.role.name(), Raw: p.raw, At: p.at, Result: p.known.facts&factResult != 0, seen: p})
+			continue
+		}
 		if kind == '{' {
 			if err := r.message(); err != nil {
 				return err
@@ -233,10 +282,11 @@ func (r *reader) messages() error {
 }
 
 // offset is how far the body has been read.
-func (r *reader) offset() int { return int(r.dec.InputOffset()) }
+func (r *reader) offset() int { return int(r.dec.InputOffset()) + r.ahead }
 
 func (r *reader) message() error {
 	var role string
+	result := false
 	span, err := r.object(func(name []byte) error {
 		isRole, isContent := string(name) == "role", string(name) == "content"
 		v, err := r.value()
@@ -249,24 +299,35 @@ func (r *reader) message() error {
 		if kind := kindOf(v); isContent && kind != '"' && kind != '[' && kind != 'n' {
 			r.invalidContent("The content of message %d must be text, a list of parts or null.", len(r.req.Messages))
 		}
+		result = result || isContent && r.dialect.holdsResult != nil && r.dialect.holdsResult(v)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	r.req.Messages = append(r.req.Messages, Message{Role: role, Raw: span, At: r.offset() - len(span)})
+	m := Message{Role: role, Raw: span, At: r.offset() - len(span), Result: result || role == roleTool || role == "function"}
+	if m.seen = r.fresh(m.At, span); m.seen != nil {
+		facts := factMessage
+		if m.Result {
+			facts |= factResult
+		}
+		m.seen.learn(facts, role)
+	}
+	r.req.Messages = append(r.req.Messages, m)
 	return nil
 }
 
 // roleOf gives the usual roles without an allocation for each message.
 func roleOf(text []byte) string {
 	switch string(text) {
-	case "user":
-		return "user"
-	case "assistant":
-		return "assistant"
-	case "tool":
-		return "tool"
+	case roleUser:
+		return roleUser
+	case roleAssistant:
+		return roleAssistant
+	case roleTool:
+		return roleTool
+	case roleSystem:
+		return roleSystem
 	}
 	return string(text)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mooring"
 	"mooring/internal/wire"
@@ -129,7 +130,7 @@ func TestDecodeFacts(t *testing.T) {
 			{Path: "client_metadata.x-codex-turn-metadata", Value: "{}"},
 		},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(wire.Message{})); diff != "" {
 		t.Errorf("Decode (-want +got):\n%s", diff)
 	}
 	if got.Messages[0].Conversational() || !got.Messages[1].Conversational() {

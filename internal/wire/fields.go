@@ -1,6 +1,7 @@
 package wire
 
-// Field is a member of a request body that may name its session.
+// Field is a member of a request body that may say something of its session. Which ones there are, the catalogue of identify
+// says; a test there keeps the two in step.
 type Field struct {
 	Path  string // as in "metadata.session_id"
 	Value string // the text, or a number as it was written
@@ -15,19 +16,37 @@ const (
 	idsInside              // an object whose members are in the catalogue
 )
 
-// catalogue says which members of a body may name a session.
+// named are the members whose text or number may say something; those of the second part only look as if they did.
+func named() [26]string {
+	return [...]string{
+		"session_id", "litellm_session_id", "litellm_trace_id", "prompt_cache_key", "previous_response_id", "conversation",
+		"metadata.user_id", "metadata.session_id", "metadata.sessionId", "request.session_id", "requesty.trace_id", "unbound_metadata.taskId",
+		"client_metadata.session_id", "client_metadata.thread_id", "client_metadata.x-codex-turn-metadata",
+		"client_metadata.x-codex-parent-thread-id", "client_metadata.x-openai-subagent",
+
+		"user", "safety_identifier", "user_prompt_id", "container", "metadata.promptId", "metadata.run_id",
+		"client_metadata.turn_id", "client_metadata.x-codex-window-id", "client_metadata.x-codex-installation-id",
+	}
+}
+
+// FieldPaths are the paths that Fields may have.
+func FieldPaths() []string {
+	all := named()
+	return all[:]
+}
+
+// catalogue says what a member of a body may be.
 func catalogue(path string) fieldUse {
 	switch path {
-	case "session_id", "litellm_session_id", "litellm_trace_id", "prompt_cache_key", "user",
-		"previous_response_id", "conversation_id", "chat_id", "thread_id",
-		"metadata.user_id", "metadata.session_id", "metadata.sessionId",
-		"client_metadata.session_id", "client_metadata.thread_id", "client_metadata.x-codex-turn-metadata",
-		"request.session_id":
-		return plainID
-	case "conversation":
+	case "conversation", "container":
 		return idOrObject
-	case "metadata", "client_metadata", "request":
+	case "metadata", "client_metadata", "request", "requesty", "unbound_metadata":
 		return idsInside
+	}
+	for _, name := range named() {
+		if path == name {
+			return plainID
+		}
 	}
 	return notCatalogued
 }
@@ -59,3 +78,7 @@ func appendField(fields []Field, path string, value []byte) []Field {
 	}
 	return fields
 }
+
+// TextOf gives the text of a message, or of a system prompt that stands beside the messages: a raw message, a raw text or a raw list of parts. Injected
+// blocks and billing lines are left out.
+func TextOf(raw []byte) string { return string(spoken(raw)) }

@@ -1,29 +1,49 @@
 package wire
 
-import "mooring"
+import (
+	"bytes"
+
+	"mooring"
+)
 
 // messagesDialect reads Anthropic's messages.
 func messagesDialect() dialect {
 	return dialect{
-		talk:       "messages",
-		read:       (*reader).messages,
-		judge:      needsMessage,
-		system:     "system",
-		terminator: "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
-		lastEvent:  shortEvent,
-		form:       (*normal).object,
-		part:       messagesPart,
-		extras:     func(*normal, []byte) {},
-		render:     func(r *rendering, message []byte) { r.content(member(message, "content")) },
-		answer:     messagesAnswer,
-		usage:      func(a *assembly) mooring.Usage { return messagesUsage(mergeObjects(a.usage, a.usageEnd)) },
-		ends:       messagesEnds,
-		event:      messagesEvent,
-		message:    messagesMessage,
-		whole:      messagesWhole,
-		fault:      messagesFault,
-		faultFor:   messagesFaultType,
+		talk:        "messages",
+		lists:       true,
+		holdsResult: holdsToolResult,
+		read:        (*reader).messages,
+		judge:       needsMessage,
+		system:      "system",
+		terminator:  "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+		lastEvent:   shortEvent,
+		form:        (*normal).object,
+		part:        messagesPart,
+		extras:      func(*normal, []byte) {},
+		join:        joinMessages,
+		render:      func(r *rendering, message []byte) { r.content(member(message, "content")) },
+		answer:      messagesAnswer,
+		usage:       func(a *assembly) mooring.Usage { return messagesUsage(mergeObjects(a.usage, a.usageEnd)) },
+		ends:        messagesEnds,
+		event:       messagesEvent,
+		message:     messagesMessage,
+		whole:       messagesWhole,
+		fault:       messagesFault,
+		faultFor:    messagesFaultType,
 	}
+}
+
+// holdsToolResult says whether a content has a part that is what a tool gave.
+func holdsToolResult(content []byte) bool {
+	if !bytes.Contains(content, []byte("tool_result")) {
+		return false
+	}
+	for part := range elements(content) {
+		if string(inner(member(part, "type"))) == "tool_result" {
+			return true
+		}
+	}
+	return false
 }
 
 // messagesPart normalises a part of a message's content.
@@ -32,11 +52,7 @@ func messagesPart(n *normal, kind, part []byte) {
 	case "tool_use":
 		n.call(member(part, "id"), member(part, "name"), member(part, "input"))
 	case "tool_result":
-		n.id('r', member(part, "tool_use_id"))
-		messagesResult(n, member(part, "content"))
-		if string(member(part, "is_error")) == "true" {
-			n.put('e')
-		}
+		n.result(member(part, "tool_use_id"), member(part, "content"), messagesResultPart, string(member(part, "is_error")) == "true")
 	case "image":
 		messagesImage(n, part)
 	default:
@@ -44,33 +60,23 @@ func messagesPart(n *normal, kind, part []byte) {
 	}
 }
 
-// messagesResult normalises what a tool gave; results do not nest.
-func messagesResult(n *normal, content []byte) {
-	if kindOf(content) == '"' {
-		n.text(content)
+// messagesResultPart normalises what a tool gave that is no text; results do not nest.
+func messagesResultPart(n *normal, kind, part []byte) {
+	if string(kind) == "image" {
+		messagesImage(n, part)
 		return
 	}
-	for part := range elements(content) {
-		text, isText := partText(part)
-		switch {
-		case isText:
-			n.text(text)
-		case string(inner(member(part, "type"))) == "image":
-			messagesImage(n, part)
-		default:
-			n.opaque(part)
-		}
-	}
+	n.opaque(part)
 }
 
-// messagesImage gives an image the form that it has as a data URL, so that it is the same in the other protocol.
+// messagesImage gives an image the form that it has in the other protocols.
 func messagesImage(n *normal, part []byte) {
 	source := member(part, "source")
 	switch string(inner(member(source, "type"))) {
 	case "base64":
-		n.put('i', []byte("data:"), plain(member(source, "media_type")), []byte(";base64,"), plain(member(source, "data")))
+		n.encoded(plain(member(source, "data")))
 	case "url":
-		n.id('i', member(source, "url"))
+		n.image(member(source, "url"))
 	default:
 		n.opaque(part)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/text/unicode/norm"
@@ -18,19 +19,27 @@ const canonicalDepth = 128
 // where the messages mean the same.
 type normal struct {
 	form      []byte
+	words     []byte // of text parts that stand beside each other: they are one text
 	scratch   []byte
-	words     []byte // text of several parts that is to be one
+	results   []byte // forms of the tool results so far, one behind the other
+	ends      []int  // where each of them ends
+	body      int    // where the form goes on behind the role
 	assistant bool
 }
 
-// message appends the form of one message.
-func (n *normal) message(d dialect, raw []byte) error {
-	raw = bytes.TrimSpace(raw)
-	if !wellFormed(raw) {
-		return errNotMessage
+// checked makes the form of one message, which is JSON and has no outer white space.
+func (n *normal) checked(d dialect, raw []byte) error {
+	n.form, n.words, n.results, n.ends, n.body = n.form[:0], n.words[:0], n.results[:0], n.ends[:0], 0
+	if err := d.form(n, d, raw); err != nil {
+		return err
 	}
-	return d.form(n, d, raw)
+	n.spoken(0)
+	n.ordered()
+	return nil
 }
+
+// says is how many bytes the form has beside the role.
+func (n *normal) says() int { return len(n.form) - n.body }
 
 // object appends the form of a message object. Members are taken in a fixed order, whatever order they were written in.
 func (n *normal) object(d dialect, raw []byte) error {
@@ -46,70 +55,164 @@ func (n *normal) object(d dialect, raw []byte) error {
 			content = v
 		}
 	}
-	n.assistant = string(role) == "assistant"
-	n.put('m', role)
-	n.content(d, content)
+	n.role(roleOf(role))
+	n.content(content, d.part)
 	d.extras(n, raw)
 	return nil
 }
 
-// content appends the parts of a message's or tool result's content.
-func (n *normal) content(d dialect, content []byte) {
+// role begins a message. Both names for instructions are one.
+func (n *normal) role(role string) {
+	if role == "developer" {
+		role = "system"
+	}
+	n.assistant = role == roleAssistant
+	n.put('m', []byte(role))
+	n.body = len(n.form)
+}
+
+// partForm appends the form of a part that is neither text nor thinking.
+type partForm func(n *normal, kind, part []byte)
+
+// content appends the parts of a message's or tool result's content. The texts among them are left in words until another part
+// or the end comes.
+func (n *normal) content(content []byte, other partForm) {
 	if kindOf(content) == '"' {
 		n.text(content)
 		return
 	}
+	before := len(n.words)
 	for part := range elements(content) {
 		if text, ok := partText(part); ok {
 			n.text(text)
 			continue
 		}
-		switch kind := inner(member(part, "type")); string(kind) {
-		case "thinking", "redacted_thinking", "reasoning":
-		default:
-			d.part(n, kind, part)
+		kind := inner(member(part, "type"))
+		if n.silent(kind) {
+			continue
 		}
+		n.spoken(before)
+		other(n, kind, part)
 	}
 }
 
-// text appends a cleaned text part; nothing where nothing is left of it.
+// silent says that a part is no part of what is said: clients drop it, or another model cannot read it. Of an answer that is also
+// what the server did on its own.
+func (n *normal) silent(kind []byte) bool {
+	switch string(kind) {
+	case "thinking", "redacted_thinking", "reasoning", "reasoning_text", "summary_text":
+		return true
+	case "server_tool_use", "mcp_tool_use":
+		return n.assistant
+	}
+	return n.assistant && bytes.HasSuffix(kind, []byte("_tool_result"))
+}
+
+// text adds a text part to the words. One that is blank, or nothing but something injected, is none.
 func (n *normal) text(raw []byte) {
-	n.scratch = unquote(n.scratch[:0], raw)
-	n.say(n.scratch)
+	at := len(n.words)
+	n.words = unquote(n.words, raw)
+	text := withoutBilling(n.words[at:])
+	if blankText(text) || !n.assistant && n.injected(text) {
+		text = nil
+	}
+	n.words = append(n.words[:at], text...)
 }
 
-// say is text for one that is no JSON any more.
-func (n *normal) say(text []byte) {
-	if n.assistant {
-		text = cutThinking(text)
-	} else {
-		text = cutReminders(text)
+// injected says that a part is injected blocks and nothing else.
+func (n *normal) injected(text []byte) bool {
+	if !bytes.Contains(text, []byte(reminderClose)) {
+		return false
 	}
-	if text = clean(text); len(text) > 0 {
-		n.put('t', text)
+	n.scratch = append(n.scratch[:0], text...)
+	return blankText(withoutReminders(n.scratch))
+}
+
+// spoken appends the words from a place on as one text: clients join parts, and split them.
+func (n *normal) spoken(from int) {
+	if len(n.words) > from {
+		n.say('t', n.words[from:])
+		n.words = n.words[:from]
+	}
+}
+
+// say appends a text that is no JSON any more, and may change it; nothing where it means nothing.
+func (n *normal) say(letter byte, text []byte) {
+	if text = meaning(text, n.assistant); len(text) > 0 {
+		n.put(letter, text)
 	}
 }
 
 // id appends a string as it is.
 func (n *normal) id(letter byte, raw []byte) { n.put(letter, plain(raw)) }
 
-// call appends a tool call. Arguments are the JSON text of an object.
+// refusal appends the words of a refusal; null is none.
+func (n *normal) refusal(raw []byte) {
+	n.scratch = unquote(n.scratch[:0], raw)
+	n.say('f', n.scratch)
+}
+
+// call appends a tool call. Arguments are a JSON value, or a string that holds one; none, null and an empty text are no arguments.
 func (n *normal) call(id, name, arguments []byte) {
 	n.id('c', id)
 	n.id('n', name)
-	if arguments = bytes.TrimSpace(arguments); len(arguments) == 0 {
+	if kindOf(arguments) == '"' {
+		arguments = unquote(nil, arguments)
+	}
+	arguments = bytes.TrimSpace(arguments)
+	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = []byte("{}")
 	}
 	n.canonical('a', arguments)
 }
 
-// opaque appends a part that nothing is known of, less its cache mark.
-func (n *normal) opaque(part []byte) {
-	n.without(part, func(name, _ []byte) bool { return string(name) == "cache_control" })
+// custom appends a call whose input is a text and no JSON.
+func (n *normal) custom(id, name, input []byte) {
+	n.id('c', id)
+	n.id('n', name)
+	n.put('y', plain(input))
 }
 
-// without appends a part that nothing is known of, less the members that say nothing.
+// result appends what a tool gave, less its place among the others: parallel results come in any order.
+func (n *normal) result(id, content []byte, other partForm, failed bool) {
+	form, words := len(n.form), len(n.words)
+	n.id('r', id)
+	n.content(content, other)
+	n.spoken(words)
+	if failed {
+		n.put('e')
+	}
+	n.results = append(n.results, n.form[form:]...)
+	n.ends = append(n.ends, len(n.results))
+	n.form = n.form[:form]
+}
+
+// ordered appends the results in the order of their ids.
+func (n *normal) ordered() {
+	if len(n.ends) < 2 {
+		n.form = append(n.form, n.results...)
+		return
+	}
+	list := make([][]byte, 0, len(n.ends))
+	start := 0
+	for _, end := range n.ends {
+		list = append(list, n.results[start:end])
+		start = end
+	}
+	slices.SortStableFunc(list, bytes.Compare)
+	for _, r := range list {
+		n.form = append(n.form, r...)
+	}
+}
+
+// opaque appends a part that nothing is known of, less cache marks and members that are null.
+func (n *normal) opaque(part []byte) {
+	n.without(part, func(_, value []byte) bool { return !present(value) })
+}
+
+// without appends a part that nothing is known of, less its cache marks and the members that say nothing.
 func (n *normal) without(part []byte, silent func(name, value []byte) bool) {
+	part = unmarked(part)
 	if kindOf(part) != '{' {
 		n.canonical('x', part)
 		return
@@ -129,21 +232,57 @@ func (n *normal) without(part []byte, silent func(name, value []byte) bool) {
 	n.canonical('x', append(object, '}'))
 }
 
+const cacheMark = "cache_control"
+
+// unmarked gives a value without the cache marks in it, however deep they are.
+func unmarked(value []byte) []byte {
+	if !bytes.Contains(value, []byte(cacheMark)) {
+		return value
+	}
+	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+	var out bytes.Buffer
+	dec, enc := jsontext.NewDecoder(bytes.NewReader(value), lenient...), jsontext.NewEncoder(&out, lenient...)
+	for {
+		token, err := dec.ReadToken()
+		if err != nil {
+			break // at the end; what is no JSON does not come here
+		}
+		kind, members := dec.StackIndex(dec.StackDepth())
+		if isName := kind == '{' && members%2 == 1 && token.Kind() == '"'; isName && token.String() == cacheMark {
+			if err = dec.SkipValue(); err != nil {
+				break
+			}
+			continue
+		}
+		if err := enc.WriteToken(token); err != nil {
+			return value
+		}
+	}
+	return out.Bytes()
+}
+
 // canonical appends a JSON text whose spacing, escapes and order of members do not matter. Another text stays as it is.
 func (n *normal) canonical(letter byte, text []byte) {
 	if deeper(text, canonicalDepth) {
 		n.put(letter, text)
 		return
 	}
-	// An error leaves the text as it was, which is what shall be digested then. Integers stay as written: as floats two long
-	// ids could become equal.
-	out, err := jsontext.AppendFormat(n.scratch[:0], text, jsontext.ReorderRawObjects(true), jsontext.CanonicalizeRawFloats(true),
-		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	out, err := appendCanonical(n.scratch[:0], text)
 	n.scratch = out
-	if err == nil && !norm.NFC.IsNormal(out) {
-		out = norm.NFC.Bytes(out)
+	if err == nil && !composed(out) {
+		// Names sort by their composed form.
+		if again, err := appendCanonical(nil, norm.NFC.Bytes(out)); err == nil {
+			out = again
+		}
 	}
 	n.put(letter, out)
+}
+
+// appendCanonical appends a JSON text in canonical form. An error leaves the text as it was, which is what shall be digested then.
+// Integers stay as written: as floats two long ids could become equal.
+func appendCanonical(dst, text []byte) ([]byte, error) {
+	return jsontext.AppendFormat(dst, text, jsontext.ReorderRawObjects(true), jsontext.CanonicalizeRawFloats(true),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
 // put appends an item made of pieces.

@@ -19,11 +19,13 @@ const (
 func responsesDialect() dialect {
 	return dialect{
 		talk:     "input",
+		lists:    true,
 		read:     responsesInput,
 		system:   "instructions",
 		form:     responsesForm,
 		part:     responsesPart,
 		extras:   func(*normal, []byte) {},
+		join:     joinItems,
 		render:   responsesRender,
 		answer:   responsesAnswer,
 		usage:    func(a *assembly) mooring.Usage { return responsesUsage(a.usage) },
@@ -197,6 +199,8 @@ const (
 	roleUser      = "user"
 	roleAssistant = "assistant"
 	roleTool      = "tool"
+	roleSystem    = "system"
+	roleDeveloper = "developer"
 )
 
 // itemRole says who speaks in an item. Of the kinds that have no role all are the model's but results, and what a client alone

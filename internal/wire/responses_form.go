@@ -4,75 +4,40 @@ import "bytes"
 
 // responsesForm appends the form of a message: a text, an item, or the items of an answer. An item's own id and status are left
 // out, as clients do.
-func responsesForm(n *normal, d dialect, raw []byte) error {
-	n.words = n.words[:0]
+func responsesForm(n *normal, _ dialect, raw []byte) error {
 	if kindOf(raw) != '[' {
 		n.role(speakerOf(raw))
-		responsesItem(n, d, raw)
-		n.spoken()
+		responsesItem(n, raw)
 		return nil
 	}
 	n.role(roleAssistant)
 	for item := range elements(raw) {
-		responsesItem(n, d, item)
+		responsesItem(n, item)
 	}
-	n.spoken()
 	return nil
 }
 
-func (n *normal) role(role string) {
-	n.assistant = role == roleAssistant
-	n.put('m', []byte(role))
-}
-
-// spoken appends the text of an answer as one: clients join the parts of an item, or make an item of each.
-func (n *normal) spoken() {
-	if len(n.words) > 0 {
-		n.say(n.words)
-		n.words = n.words[:0]
-	}
-}
-
-func responsesItem(n *normal, d dialect, item []byte) {
+// responsesItem appends an item. The texts of an answer are one text: clients join the parts of an item, or make an item of each.
+func responsesItem(n *normal, item []byte) {
 	if kindOf(item) != '{' {
-		n.content(d, item)
+		n.content(item, responsesPart)
 		return
 	}
 	switch kind := inner(member(item, "type")); {
 	case len(kind) == 0 || string(kind) == "message":
-		responsesContent(n, d, member(item, "content"))
+		n.content(member(item, "content"), responsesPart)
 	case aside(kind):
 	case string(kind) == "image_generation_call" && present(member(item, "result")):
-		n.spoken()
-		n.id('i', member(item, "result"))
+		n.spoken(0)
+		n.encoded(plain(member(item, "result")))
 	case bytes.HasSuffix(kind, []byte("_output")):
-		responsesResult(n, d, item)
+		responsesResult(n, item)
 	case present(member(item, "call_id")):
-		n.spoken()
+		n.spoken(0)
 		responsesCall(n, item)
 	default:
-		n.spoken()
+		n.spoken(0)
 		n.without(item, unsaid)
-	}
-}
-
-// responsesContent appends the content of a message item.
-func responsesContent(n *normal, d dialect, content []byte) {
-	if !n.assistant {
-		n.content(d, content)
-		return
-	}
-	if kindOf(content) == '"' {
-		n.words = unquote(n.words, content)
-		return
-	}
-	for part := range elements(content) {
-		if text, ok := partText(part); ok {
-			n.words = unquote(n.words, text)
-			continue
-		}
-		n.spoken()
-		responsesPart(n, inner(member(part, "type")), part)
 	}
 }
 
@@ -81,13 +46,12 @@ func responsesPart(n *normal, kind, part []byte) {
 	switch string(kind) {
 	case "input_image", "computer_screenshot":
 		if url := member(part, "image_url"); present(url) {
-			n.id('i', url)
+			n.image(url)
 			return
 		}
 		n.id('i', member(part, "file_id"))
 	case "refusal":
 		n.refusal(member(part, "refusal"))
-	case "reasoning_text", "summary_text":
 	default:
 		n.without(part, unsaid)
 	}
@@ -109,10 +73,10 @@ func responsesCall(n *normal, item []byte) {
 		}
 	}
 	switch {
-	case kindOf(arguments) == '"' || !present(other):
-		n.call(id, name, unquote(nil, arguments))
+	case present(arguments) || !present(other):
+		n.call(id, name, arguments)
 	case kindOf(other) == '"':
-		n.call(id, name, unquote(nil, other))
+		n.custom(id, name, other)
 	default:
 		n.id('c', id)
 		n.without(other, unsaid)
@@ -120,12 +84,13 @@ func responsesCall(n *normal, item []byte) {
 }
 
 // responsesResult appends what a call gave, in the order that chat has.
-func responsesResult(n *normal, d dialect, item []byte) {
+func responsesResult(n *normal, item []byte) {
 	output := member(item, "output")
 	kind := inner(member(output, "type"))
 	switch first := kindOf(output); {
 	case first == '"', first == '[':
-		n.content(d, output)
+		n.content(output, responsesPart)
+		n.spoken(0)
 	case len(kind) > 0:
 		responsesPart(n, kind, output)
 	case first == '{':

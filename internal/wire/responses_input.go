@@ -17,7 +17,8 @@ func responsesInput(r *reader) error {
 type answerItems struct {
 	start, end int // in the body
 	count      int
-	said       bool // one of them is more than an aside
+	said       bool     // one of them is more than an aside
+	seen       *stretch // of the only one
 }
 
 // items reads a list of items. What the model says in one go is one message, whatever stands in it: an answer is one too.
@@ -34,11 +35,11 @@ func (r *reader) items() error {
 		at := r.offset() - len(it.span)
 		if it.role != roleAssistant {
 			r.close(&run)
-			r.req.Messages = append(r.req.Messages, Message{Role: it.role, Raw: it.span, At: at})
+			r.req.Messages = append(r.req.Messages, Message{Role: it.role, Raw: it.span, At: at, Result: it.role == roleTool, seen: it.seen})
 			continue
 		}
 		if run.count == 0 {
-			run.start = at
+			run.start, run.seen = at, it.seen
 		}
 		run.count, run.end, run.said = run.count+1, at+len(it.span), run.said || it.said
 	}
@@ -55,10 +56,10 @@ func (r *reader) close(run *answerItems) {
 	if !items.said {
 		return
 	}
-	m := Message{Role: roleAssistant, Raw: r.body[items.start:items.end], At: items.start}
+	m := Message{Role: roleAssistant, Raw: r.body[items.start:items.end], At: items.start, seen: items.seen}
 	if items.count > 1 {
 		list := make([]byte, 0, len(m.Raw)+len("[]"))
-		m.Raw, m.At = append(append(append(list, '['), m.Raw...), ']'), -1
+		m.Raw, m.At, m.seen = append(append(append(list, '['), m.Raw...), ']'), -1, nil
 	}
 	r.req.Messages = append(r.req.Messages, m)
 }
@@ -68,9 +69,13 @@ type inputItem struct {
 	span []byte
 	role string
 	said bool // it is more than an aside
+	seen *stretch
 }
 
 func (r *reader) item(index int) (inputItem, error) {
+	if p := r.known(); p != nil && p.known.facts&factMessage != 0 {
+		return inputItem{span: p.raw, role: p.known.role.name(), said: p.known.facts&factAside == 0, seen: p}, r.take(p)
+	}
 	if r.dec.PeekKind() != '{' {
 		v, err := r.value()
 		return inputItem{span: v, role: speakerOf(v), said: true}, err
@@ -94,5 +99,13 @@ func (r *reader) item(index int) (inputItem, error) {
 	if isMessage := len(kind) == 0 || string(kind) == "message"; odd && isMessage {
 		r.invalidContent("The content of item %d must be text, a list of parts or null.", index)
 	}
-	return inputItem{span: span, role: itemRole(kind, role), said: !aside(kind)}, err
+	it := inputItem{span: span, role: itemRole(kind, role), said: !aside(kind)}
+	if it.seen = r.fresh(r.offset()-len(span), span); err == nil && it.seen != nil {
+		facts := factMessage
+		if !it.said {
+			facts |= factAside
+		}
+		it.seen.learn(facts, it.role)
+	}
+	return it, err
 }

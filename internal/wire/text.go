@@ -30,18 +30,6 @@ func clean(text []byte) []byte {
 	return bytes.TrimSpace(norm.NFC.Bytes(text))
 }
 
-// cutThinking takes off the reasoning that some servers put before the answer's text.
-func cutThinking(text []byte) []byte {
-	trimmed := bytes.TrimSpace(text)
-	if !bytes.HasPrefix(trimmed, []byte(thinkOpen)) {
-		return text
-	}
-	if _, rest, ok := bytes.Cut(trimmed, []byte(thinkClose)); ok {
-		return rest
-	}
-	return text
-}
-
 // cutReminders takes injected blocks out; what stood around one is joined by a line break.
 func cutReminders(text []byte) []byte {
 	if !bytes.Contains(text, []byte(reminderOpen)) {

@@ -14,18 +14,21 @@ import (
 
 // A dialect is what differs between the protocols. Its functions are pure; the state of a stream is in the assembly.
 type dialect struct {
-	talk       string                 // request member that holds the conversation
-	read       func(r *reader) error  // reads that member
-	judge      func(r *Request) error // refuses what no upstream would take; nil where the upstream judges
-	system     string                 // request member that holds the system prompt beside the conversation; empty where there is none
-	terminator string                 // the event that ends a stream; empty where that event holds the answer
-	lastEvent  int                    // bounds what is looked at to find a terminal event without its blank line; 0 is no bound
+	talk        string                    // request member that holds the conversation
+	lists       bool                      // it is a list of objects, or may be one
+	read        func(r *reader) error     // reads that member
+	holdsResult func(content []byte) bool // of a protocol where a user's message can hold what a tool gave: says whether it does
+	judge       func(r *Request) error    // refuses what no upstream would take; nil where the upstream judges
+	system      string                    // request member that holds the system prompt beside the conversation; empty where there is none
+	terminator  string                    // the event that ends a stream; empty where that event holds the answer
+	lastEvent   int                       // bounds what is looked at to find a terminal event without its blank line; 0 is no bound
 
 	form   func(n *normal, d dialect, message []byte) error // normalises a message
-	part   func(n *normal, kind, part []byte)               // normalises a part that is neither text nor thinking
+	part   partForm                                         // normalises a part that is neither text nor thinking
 	extras func(n *normal, message []byte)                  // normalises what a message holds beside its content
 
-	render func(r *rendering, message []byte) // puts a message into the shape that is shown
+	join   func(prefill, answer []byte) []byte // makes one message of what a request began and its answer; nil where none begins one
+	render func(r *rendering, message []byte)  // puts a message into the shape that is shown
 
 	answer func(body []byte) Answer // reads a buffered answer
 	usage  func(a *assembly) mooring.Usage

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"strings"
 
 	"mooring"
 )
@@ -43,7 +44,10 @@ func (w *writer) open(ctx context.Context, c *mooring.Begin) error {
 		if err := w.stillNamed(ctx, c); err != nil || c.Err != nil {
 			return err
 		}
-		return w.continueSession(ctx, c)
+		if err := w.continueSession(ctx, c); err != nil || c.Err != nil || !c.Attach {
+			return err
+		}
+		return w.attach(ctx, c.Session)
 	}
 	if err := w.copyable(ctx, c); err != nil || c.Err != nil {
 		return err
@@ -105,9 +109,9 @@ func (w *writer) stillNamed(ctx context.Context, c *mooring.Begin) error {
 }
 
 const insertSession = `INSERT INTO session (tenant, id, client_key, friendly_id, title, client, project, parent, root, relation,
-	state, upstream, models, turns, side_only, cost_usd, unpriced, tip, tip_turn, created_at, updated_at, pinned, archived, reset_of,
-	cut, ack)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 0, 0, $16, $17, $18, $19, $20, $21, $22, $23, $24)
+	state, upstream, models, turns, side_only, cost_usd, unpriced, tip, tip_turn, created_at, updated_at, pinned, archived, named,
+	traits, reset_of, cut, ack)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 0, 0, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)
 	ON CONFLICT DO NOTHING`
 
 const rootOf = `SELECT root FROM session WHERE tenant = $1 AND id = $2`
@@ -132,7 +136,7 @@ func (w *writer) insertSession(ctx context.Context, c *mooring.Begin) (bool, err
 	step := stepOf(c)
 	added, err := w.exec(ctx, insertSession, raw(s.Tenant), s.ID, bytes(s.Key), text(s.FriendlyID), text(s.Title),
 		text(s.Client), text(s.Project), parent, root, s.Relation, step.state, text(s.Upstream), models, step.turns, step.side,
-		step.tip, step.turn, micros(s.CreatedAt), step.at, s.Pinned, s.Archived, s.ResetOf, s.Cut, c.Ack)
+		step.tip, step.turn, micros(s.CreatedAt), step.at, s.Pinned, s.Archived, text(strings.Join(s.Named, ",")), s.Traits, s.ResetOf, s.Cut, c.Ack)
 	return added > 0, err
 }
 
@@ -178,7 +182,9 @@ const continueSession = `UPDATE session SET
 	client = CASE WHEN client = '' THEN $11 ELSE client END,
 	project = CASE WHEN project = '' THEN $12 ELSE project END,
 	title = CASE WHEN title = '' THEN $13 ELSE title END,
-	models = CASE WHEN $14 = '' THEN models ELSE $14 END
+	models = CASE WHEN $14 = '' THEN models ELSE $14 END,
+	named = CASE WHEN $15 = '' THEN named ELSE $15 END,
+	traits = COALESCE($16, traits)
 	WHERE tenant = $1 AND id = $2`
 
 func (w *writer) continueSession(ctx context.Context, c *mooring.Begin) error {
@@ -188,10 +194,30 @@ func (w *writer) continueSession(ctx context.Context, c *mooring.Begin) error {
 		return err
 	}
 	n, err := w.exec(ctx, continueSession, raw(s.Tenant), s.ID, step.at, step.side, step.state, c.Turn.ID, step.turns,
-		step.tip, step.turn, text(s.Upstream), text(s.Client), text(s.Project), text(s.Title), models)
+		step.tip, step.turn, text(s.Upstream), text(s.Client), text(s.Project), text(s.Title), models, text(strings.Join(s.Named, ",")), s.Traits)
 	if err == nil && n == 0 {
 		c.Err = gone()
 	}
+	return err
+}
+
+// A session without parent is the root of its tree: a parent whose root it is stands below it.
+const attachSession = `UPDATE session SET parent = $3, relation = $4, root = $5 WHERE tenant = $1 AND id = $2 AND parent = ''`
+
+const attachBelow = `UPDATE session SET root = $3 WHERE tenant = $1 AND root = $2 AND root <> id`
+
+// attach puts a session that began before its parent was known below it.
+func (w *writer) attach(ctx context.Context, s mooring.Session) error {
+	var root mooring.SessionID
+	found, err := w.first(ctx, []any{&root}, rootOf, raw(s.Tenant), s.Parent)
+	if err != nil || !found || root == s.ID || s.Parent == s.ID {
+		return err
+	}
+	n, err := w.exec(ctx, attachSession, raw(s.Tenant), s.ID, s.Parent, s.Relation, root)
+	if err != nil || n == 0 {
+		return err
+	}
+	_, err = w.exec(ctx, attachBelow, raw(s.Tenant), s.ID, root)
 	return err
 }
 

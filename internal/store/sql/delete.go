@@ -53,19 +53,43 @@ const releaseBlobs = `UPDATE blob SET refs = blob.refs - gone.n FROM (
 const deleteBlobs = `DELETE FROM blob WHERE tenant = $1 AND refs <= 0 AND digest IN
 	(SELECT blob FROM message WHERE tenant = $1 AND session = $2 AND blob IS NOT NULL)`
 
-// The digests alone are what the key is found by.
-const unindex = `DELETE FROM chain WHERE tenant = $1 AND session = $2 AND digest IN (
-	SELECT seen FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL
-	UNION ALL
-	SELECT digest FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL) AND (digest, kind, message) IN (
-	SELECT seen, 0, id FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL
-	UNION ALL
-	SELECT digest, 1, id FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL)`
+const marksOf = `SELECT id, marks FROM message WHERE tenant = $1 AND session = $2 AND marks IS NOT NULL`
+
+const unmark = `DELETE FROM chain WHERE tenant = $1 AND digest = $2 AND kind = $3 AND message = $4`
+
+const seenOf = `SELECT id, seen FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL`
+
+// unmarkedOf gives answers that were written before messages had marks: they are found by themselves.
+const unmarkedOf = `SELECT id, digest FROM message WHERE tenant = $1 AND session = $2 AND seen IS NOT NULL AND marks IS NULL`
+
+// unindex takes a session's messages out of the index.
+func (w *writer) unindex(ctx context.Context, tenant []byte, session mooring.SessionID) error {
+	for query, marks := range map[string]func(b []byte) []mooring.Mark{
+		marksOf:    parted,
+		seenOf:     func(b []byte) []mooring.Mark { return []mooring.Mark{{Kind: mooring.ByChain, Digest: b}} },
+		unmarkedOf: func(b []byte) []mooring.Mark { return []mooring.Mark{{Kind: mooring.BySelf, Digest: b}} },
+	} {
+		rows, err := w.pairs(ctx, query, tenant, session)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			for _, k := range marks([]byte(row[1])) {
+				if _, err := w.exec(ctx, unmark, tenant, k.Digest, int64(k.Kind), row[0]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
 
 // removeRows takes away all that a session had.
 func (w *writer) removeRows(ctx context.Context, tenant []byte, session mooring.SessionID) error {
+	if err := w.unindex(ctx, tenant, session); err != nil {
+		return err
+	}
 	for _, query := range []string{
-		unindex,
 		releaseBlobs,
 		deleteBlobs,
 		`DELETE FROM message WHERE tenant = $1 AND session = $2`,

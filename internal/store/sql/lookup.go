@@ -35,23 +35,24 @@ func (s *Store) AliasHits(ctx context.Context, tenant mooring.Tenant, aliases []
 	return hits, s.dialect.failed(err, "look aliases up")
 }
 
-// Chain finds messages by digest, the newest first, in one session or, where it is empty, in all of the tenant's.
-func (s *Store) Chain(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, kind mooring.ChainKind, digests [][]byte) ([]mooring.ChainEntry, error) {
+// longestChain bounds what one look at the index gives: what many sessions have in common tells none of them apart.
+const longestChain = 256
+
+// Chain finds the tenant's messages by digests of any kind, the newest first.
+func (s *Store) Chain(ctx context.Context, tenant mooring.Tenant, digests [][]byte) ([]mooring.ChainEntry, error) {
 	if len(digests) == 0 {
 		return nil, nil
 	}
-	args := []any{raw(tenant), int64(kind), session}
-	var marks []string
+	args := []any{raw(tenant), longestChain}
 	for i := range padded(len(digests)) {
 		args = append(args, digests[min(i, len(digests)-1)])
-		marks = append(marks, fmt.Sprintf("$%d", len(args)))
 	}
-	query := `SELECT kind, digest, session, message FROM chain WHERE tenant = $1 AND kind = $2 AND ($3 = '' OR session = $3)
-		AND digest IN (` + strings.Join(marks, ", ") + `) ORDER BY message DESC`
+	query := `SELECT kind, digest, session, message, sketch FROM chain WHERE tenant = $1 AND digest IN (` + marks(3, len(args)) + `)
+		ORDER BY message DESC LIMIT $2`
 	var list []mooring.ChainEntry
 	err := s.each(ctx, func(row scanner) error {
 		var e mooring.ChainEntry
-		err := row.Scan(&e.Kind, &e.Digest, &e.Session, &e.Message)
+		err := row.Scan(&e.Kind, &e.Digest, &e.Session, &e.Message, &e.Sketch)
 		list = append(list, e)
 		return err
 	}, query, args...)

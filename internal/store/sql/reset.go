@@ -46,7 +46,7 @@ func (w *writer) acknowledge(ctx context.Context, c *mooring.Begin) error {
 	if !c.New || c.Ack == nil {
 		return nil
 	}
-	_, err := w.exec(ctx, insertChain, raw(c.Session.Tenant), c.Ack, int64(mooring.BySelf), mooring.MessageID(""), c.Session.ID)
+	_, err := w.exec(ctx, insertChain, raw(c.Session.Tenant), c.Ack, int64(mooring.BySelf), mooring.MessageID(""), c.Session.ID, []byte(nil))
 	return err
 }
 

@@ -3,28 +3,32 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"mooring"
 )
 
 const sessionColumns = `tenant, id, client_key, friendly_id, title, client, project, parent, root, relation, state, upstream,
 	models, turns, side_only, input, output, cache_read, cache_write_5m, cache_write_1h, cost_usd, unpriced, tip, tip_turn,
-	created_at, updated_at, pinned, archived, reset_of, cut`
+	created_at, updated_at, pinned, archived, named, traits, reset_of, cut`
 
 func scanSession(row scanner) (mooring.Session, error) {
 	var s mooring.Session
-	var models string
+	var models, named string
 	var cost float64
 	var unpriced int
 	err := row.Scan((*rawText)(&s.Tenant), &s.ID, (*rawText)(&s.Key), &s.FriendlyID, &s.Title, &s.Client, &s.Project, &s.Parent,
 		&s.Root, &s.Relation, &s.State, &s.Upstream, &models, &s.Turns, &s.SideOnly, count{&s.Usage.Input}, count{&s.Usage.Output},
 		count{&s.Usage.CacheRead}, count{&s.Usage.CacheWrite5m}, count{&s.Usage.CacheWrite1h}, &cost, &unpriced, &s.Tip,
-		&s.TipTurn, moment{&s.CreatedAt}, moment{&s.UpdatedAt}, &s.Pinned, &s.Archived, &s.ResetOf, &s.Cut)
+		&s.TipTurn, moment{&s.CreatedAt}, moment{&s.UpdatedAt}, &s.Pinned, &s.Archived, &named, &s.Traits, &s.ResetOf, &s.Cut)
 	if err != nil {
 		return s, err
 	}
 	if unpriced == 0 {
 		s.CostUSD = &cost
+	}
+	if named != "" {
+		s.Named = strings.Split(named, ",")
 	}
 	return s, parse(models, &s.Models)
 }
@@ -41,6 +45,19 @@ func (s *Store) Session(ctx context.Context, tenant mooring.Tenant, id mooring.S
 		return mooring.Session{}, sessionNotFound()
 	}
 	return list[0], nil
+}
+
+// SessionsOf gives those of the sessions that the tenant has, in no order.
+func (s *Store) SessionsOf(ctx context.Context, tenant mooring.Tenant, ids []mooring.SessionID) ([]mooring.Session, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	args := []any{raw(tenant)}
+	for i := range padded(len(ids)) {
+		args = append(args, ids[min(i, len(ids)-1)])
+	}
+	list, err := s.readSessions(ctx, `SELECT `+sessionColumns+` FROM session WHERE tenant = $1 AND id IN (`+marks(2, len(args))+`)`, args...)
+	return list, s.dialect.failed(err, "read sessions")
 }
 
 const sessionsByKey = `SELECT ` + sessionColumns + ` FROM session WHERE tenant = $1 AND client_key = $2 ORDER BY updated_at DESC, id DESC`

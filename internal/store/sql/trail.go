@@ -25,3 +25,40 @@ func (s *Store) Trail(ctx context.Context, tenant mooring.Tenant, session moorin
 	}, trail, raw(tenant), tip, session, limit)
 	return list, s.dialect.failed(err, fmt.Sprintf("read a trail of session %s", session.Short()))
 }
+
+// Both walks stop where the session does. A branch that forks often is cut by the number of rows.
+const around = `WITH RECURSIVE up(of, id, parent, depth) AS (
+	SELECT id, id, parent, 0 FROM message WHERE tenant = $1 AND id IN (%[1]s)
+	UNION ALL
+	SELECT up.of, p.id, p.parent, up.depth - 1 FROM up CROSS JOIN message AS p
+	WHERE p.tenant = $1 AND p.id = up.parent AND up.depth > $2
+	), down(of, session, id, depth) AS (
+	SELECT id, session, id, 0 FROM message WHERE tenant = $1 AND id IN (%[1]s)
+	UNION ALL
+	SELECT down.of, down.session, c.id, down.depth + 1 FROM down CROSS JOIN message AS c
+	WHERE c.tenant = $1 AND c.session = down.session AND c.parent = down.id AND down.depth < $3
+	) SELECT w.of, w.depth, m.session, m.id, m.parent, m.role, m.digest
+	FROM (SELECT of, id, depth FROM up UNION ALL SELECT of, id, depth FROM down WHERE depth > 0) AS w
+	CROSS JOIN message AS m WHERE m.tenant = $1 AND m.id = w.id ORDER BY abs(w.depth), m.id LIMIT $4`
+
+const mostNeighbours = 2000
+
+// Around gives some messages with those up to so many levels above and below each: where they stand, who spoke, and their digests,
+// no content. What is near comes first.
+func (s *Store) Around(ctx context.Context, tenant mooring.Tenant, ids []mooring.MessageID, up, down int) ([]mooring.Neighbour, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	args := []any{raw(tenant), -up, down, mostNeighbours}
+	for i := range padded(len(ids)) {
+		args = append(args, ids[min(i, len(ids)-1)])
+	}
+	var list []mooring.Neighbour
+	err := s.each(ctx, func(row scanner) error {
+		n := mooring.Neighbour{Message: mooring.Message{Tenant: tenant}}
+		err := row.Scan(&n.Of, &n.Depth, &n.Session, &n.ID, &n.Parent, &n.Role, &n.Digest)
+		list = append(list, n)
+		return err
+	}, fmt.Sprintf(around, marks(5, len(args))), args...)
+	return list, s.dialect.failed(err, "read what stands around messages")
+}

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -113,6 +114,18 @@ func padded(n int) int {
 		size *= 2
 	}
 	return size
+}
+
+// marks are the placeholders of a list of values, from a number up to another.
+func marks(from, to int) string {
+	var b strings.Builder
+	for i := from; i <= to; i++ {
+		if i > from {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "$%d", i)
+	}
+	return b.String()
 }
 
 // rawText scans a value that may be any bytes.

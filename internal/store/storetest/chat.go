@@ -79,13 +79,13 @@ func chatTests() []test {
 			c.Turn, c.Ack = mooring.Turn{}, []byte("ack")
 			apply(t, s, c)
 			find := func() []mooring.ChainEntry {
-				list, err := s.Chain(t.Context(), tenant, "", mooring.BySelf, [][]byte{[]byte("ack")})
+				list, err := s.Chain(t.Context(), tenant, [][]byte{[]byte("ack")})
 				if err != nil {
 					t.Fatal(err)
 				}
 				return list
 			}
-			want := []mooring.ChainEntry{{Kind: mooring.BySelf, Digest: []byte("ack"), Session: sessionID(1)}}
+			want := []mooring.ChainEntry{{Mark: mooring.Mark{Kind: mooring.BySelf, Digest: []byte("ack")}, Session: sessionID(1)}}
 			if diff := cmp.Diff(want, find()); diff != "" {
 				t.Errorf("found (-want +got):\n%s", diff)
 			}

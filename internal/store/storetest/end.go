@@ -84,7 +84,7 @@ func endTests() []test {
 			if got := outcome(t, s, c); got != mooring.CodeSessionGone {
 				t.Errorf("outcome %q, want session_gone", got)
 			}
-			chain, err := s.Chain(t.Context(), tenant, "", mooring.ByChain, [][]byte{[]byte("d")})
+			chain, err := s.Chain(t.Context(), tenant, [][]byte{[]byte("d")})
 			pins, _ := s.Pins(t.Context(), tenant, sessionID(1))
 			if err != nil || len(chain) != 0 || len(pins) != 0 {
 				t.Errorf("chain %v, pins %v, %v; want nothing", chain, pins, err)

@@ -70,8 +70,8 @@ func forkTests() []test {
 		{"copies are found by their digests in the fork", func(t *testing.T, s Store) {
 			apply(t, s, source(), forkOf(2))
 			for kind, digest := range map[mooring.ChainKind]string{mooring.ByChain: "seen", mooring.BySelf: "self"} {
-				hits, err := s.Chain(t.Context(), tenant, sessionID(2), kind, [][]byte{[]byte(digest)})
-				if err != nil || len(hits) != 1 || hits[0].Message != messageID(102) {
+				hits, err := s.Chain(t.Context(), tenant, [][]byte{[]byte(digest)})
+				if err != nil || len(hits) != 2 || hits[0].Message != messageID(102) || hits[0].Kind != kind || hits[0].Session != sessionID(2) {
 					t.Errorf("Chain = %+v, %v; want the copy", hits, err)
 				}
 			}

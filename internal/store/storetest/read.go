@@ -2,13 +2,16 @@
 package storetest
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mooring"
 )
@@ -30,7 +33,7 @@ func readTests() []test {
 				pages, before = append(pages, ids), ids[0]
 			}
 			want := [][]mooring.MessageID{{messageID(5), messageID(6), messageID(7)}, {messageID(2), messageID(3), messageID(4)}, {messageID(1)}}
-			if diff := cmp.Diff(want, pages); diff != "" {
+			if diff := gocmp.Diff(want, pages); diff != "" {
 				t.Errorf("pages (-want +got):\n%s", diff)
 			}
 			if ids, more := branchIDs(t, s, mooring.BranchPage{Before: messageID(1)}); len(ids) != 0 || more {
@@ -112,24 +115,80 @@ func readTests() []test {
 				}
 			}
 		}},
-		{"digests are found in one session or in all, by kind, newest first", func(t *testing.T, s Store) {
+		{"messages are found by digests of any kind, the newest first", func(t *testing.T, s Store) {
 			first, second := newSession(1), newSession(2)
-			first.Messages = []mooring.Message{found(1, 1, "a", "a")}
-			second.Messages = []mooring.Message{found(2, 2, "a", "x"), found(2, 3, "b", "c"), message(2, 4, "")}
+			first.Messages = []mooring.Message{found(1, 1, "a", "y")}
+			marked := found(2, 3, "b", "c")
+			marked.Marks = append(marked.Marks, mooring.Mark{Kind: mooring.ByText, Digest: []byte("t"), Sketch: []byte("rest")})
+			second.Messages = []mooring.Message{found(2, 2, "a", "x"), marked, message(2, 4, "")}
 			apply(t, s, first, second)
-			digests := [][]byte{[]byte("a"), []byte("b"), []byte("c")}
-			for in, want := range map[mooring.SessionID][]mooring.MessageID{
-				"":           {messageID(3), messageID(2), messageID(1)},
-				sessionID(1): {messageID(1)},
-			} {
-				list, err := s.Chain(t.Context(), tenant, in, mooring.BySelf, digests)
-				var got []mooring.MessageID
-				for _, e := range list {
-					got = append(got, e.Message)
+			list, err := s.Chain(t.Context(), tenant, [][]byte{[]byte("a"), []byte("c"), []byte("t"), []byte("none")})
+			want := []mooring.ChainEntry{
+				{Mark: mooring.Mark{Kind: mooring.ByChain, Digest: []byte("c")}, Session: sessionID(2), Message: messageID(3)},
+				{Mark: mooring.Mark{Kind: mooring.ByText, Digest: []byte("t"), Sketch: []byte("rest")}, Session: sessionID(2), Message: messageID(3)},
+				{Mark: mooring.Mark{Kind: mooring.BySelf, Digest: []byte("a")}, Session: sessionID(2), Message: messageID(2)},
+				{Mark: mooring.Mark{Kind: mooring.BySelf, Digest: []byte("a")}, Session: sessionID(1), Message: messageID(1)},
+			}
+			order := cmpopts.SortSlices(func(x, y mooring.ChainEntry) bool {
+				return x.Message > y.Message || x.Message == y.Message && x.Kind < y.Kind
+			})
+			if diff := gocmp.Diff(want, list, order); diff != "" || err != nil {
+				t.Errorf("Chain, %v (-want +got):\n%s", err, diff)
+			}
+			if !slices.IsSortedFunc(list, func(x, y mooring.ChainEntry) int { return cmp.Compare(y.Message, x.Message) }) {
+				t.Errorf("Chain = %v, want the newest first", list)
+			}
+		}},
+		{"what a session is named by and like is kept, and stays where a turn says nothing of it", func(t *testing.T, s Store) {
+			c := newSession(1)
+			c.Session.Named, c.Session.Traits = []string{"x-a", "x-b"}, []byte{1, 0, 2}
+			apply(t, s, c, ended(1, 1, 2), next(1, 3))
+			got, err := s.SessionsOf(t.Context(), tenant, []mooring.SessionID{sessionID(1), sessionID(9)})
+			if err != nil || len(got) != 1 || !slices.Equal(got[0].Named, c.Session.Named) || !bytes.Equal(got[0].Traits, c.Session.Traits) {
+				t.Errorf("SessionsOf = %+v, %v", got, err)
+			}
+			more := next(1, 5)
+			more.Session.Named, more.Session.Traits = []string{"x-a", "x-b", "x-c"}, []byte{9}
+			apply(t, s, more)
+			if after := session(t, s, 1); len(after.Named) != 3 || !bytes.Equal(after.Traits, []byte{9}) {
+				t.Errorf("after a change: %v %v", after.Named, after.Traits)
+			}
+			if others, err := s.SessionsOf(t.Context(), "other", []mooring.SessionID{sessionID(1)}); err != nil || len(others) != 0 {
+				t.Errorf("another tenant got %v, %v", others, err)
+			}
+		}},
+		{"what stands around messages is given level by level, of the tenant alone", func(t *testing.T, s Store) {
+			c, other := newSession(1), newSession(2)
+			c.Messages = []mooring.Message{message(1, 1, ""), message(1, 2, messageID(1)), message(1, 3, messageID(2)), message(1, 4, messageID(2)), message(1, 5, messageID(4))}
+			other.Messages = []mooring.Message{message(2, 6, ""), message(2, 7, messageID(6))}
+			apply(t, s, c, other)
+			around := func(who mooring.Tenant, up, down int, ids ...mooring.MessageID) []string {
+				list, err := s.Around(t.Context(), who, ids, up, down)
+				if err != nil {
+					t.Fatal(err)
 				}
-				if err != nil || !slices.Equal(got, want) {
-					t.Errorf("Chain in %q = %v, %v; want %v", in, got, err, want)
+				out := []string{}
+				for _, n := range list {
+					out = append(out, fmt.Sprint(n.Of, " ", n.Depth, " ", n.ID, " ", n.Session))
 				}
+				slices.Sort(out)
+				return out
+			}
+			line := func(of, depth, id, in int) string {
+				return fmt.Sprint(messageID(of), " ", depth, " ", messageID(id), " ", sessionID(in))
+			}
+			want := []string{
+				line(2, -1, 1, 1), line(2, 0, 2, 1), line(2, 1, 3, 1), line(2, 1, 4, 1), line(7, 0, 7, 2), line(7, -1, 6, 2),
+			}
+			slices.Sort(want)
+			if diff := gocmp.Diff(want, around(tenant, 5, 1, messageID(2), messageID(7), messageID(99))); diff != "" {
+				t.Errorf("around (-want +got):\n%s", diff)
+			}
+			if got := around(tenant, 1, 0, messageID(5)); len(got) != 2 {
+				t.Errorf("one level up: %v", got)
+			}
+			if got := around("other", 5, 5, messageID(2)); len(got) != 0 {
+				t.Errorf("another tenant got %v", got)
 			}
 		}},
 		{"the use of a key counts its turns of the span", func(t *testing.T, s Store) {
@@ -194,7 +253,7 @@ func listPages(t *testing.T, s Store) {
 	for n := 24; n >= 0; n-- {
 		want = append(want, sessionID(n))
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("sessions (-want +got):\n%s", diff)
 	}
 }
@@ -234,7 +293,7 @@ func listFilters(t *testing.T, s Store) {
 		for _, n := range tt.want {
 			want = append(want, sessionID(n))
 		}
-		if diff := cmp.Diff(fmt.Sprint(want, len(want), nil), fmt.Sprint(got, page.Total, err)); diff != "" {
+		if diff := gocmp.Diff(fmt.Sprint(want, len(want), nil), fmt.Sprint(got, page.Total, err)); diff != "" {
 			t.Errorf("%s: sessions, total, error (-want +got):\n%s", name, diff)
 		}
 	}
@@ -243,6 +302,6 @@ func listFilters(t *testing.T, s Store) {
 // found is a message that is found by its digests: its own and that of the conversation up to it.
 func found(in, n int, self, seen string) mooring.Message {
 	m := message(in, n, "")
-	m.Digest, m.Seen = []byte(self), []byte(seen)
+	m.Digest, m.Seen, m.Marks = []byte(self), []byte(seen), []mooring.Mark{{Kind: mooring.BySelf, Digest: []byte(self)}}
 	return m
 }

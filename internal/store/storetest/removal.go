@@ -19,6 +19,7 @@ func removalTests() []test {
 		{"C161 a deleted session leaves nothing, other sessions keep what they share with it", func(t *testing.T, s Store) {
 			first, second := newSession(1), newSession(2)
 			first.Messages = []mooring.Message{large(1, 1, 'x'), large(1, 3, 'y'), found(1, 4, "d", "e")}
+			first.Messages[2].Marks = append(first.Messages[2].Marks, mooring.Mark{Kind: mooring.ByCall, Digest: []byte("t")})
 			first.Claim = pin(1, 1, "north")
 			second.Messages = []mooring.Message{large(2, 2, 'x')}
 			apply(t, s, first, second, &mooring.Delete{Tenant: tenant, Session: sessionID(1)})
@@ -135,8 +136,8 @@ func nothing(t *testing.T, s Store, in int, begun *mooring.Begin) {
 	if err != nil || len(hits) != 0 {
 		t.Errorf("AliasHits = %v, %v; want none", hits, err)
 	}
-	for kind, digest := range map[mooring.ChainKind]string{mooring.BySelf: "d", mooring.ByChain: "e"} {
-		chain, chainErr := s.Chain(ctx, tenant, "", kind, [][]byte{[]byte(digest)})
+	for _, digest := range []string{"d", "e", "t"} {
+		chain, chainErr := s.Chain(ctx, tenant, [][]byte{[]byte(digest)})
 		if chainErr != nil || len(chain) != 0 {
 			t.Errorf("Chain = %v, %v; want none", chain, chainErr)
 		}

@@ -18,6 +18,13 @@ func spentBy(n int) mooring.Spending {
 	}
 }
 
+// below begins turn n of session in, which goes below parent.
+func below(in, parent, n int) *mooring.Begin {
+	c := next(in, n)
+	c.Attach, c.Session.Parent, c.Session.Relation = true, sessionID(parent), mooring.RelationSubagent
+	return c
+}
+
 func unpricedEnd(in, n int) *mooring.End {
 	c := ended(in, n, 0)
 	c.Turn.CostUSD = nil
@@ -53,6 +60,38 @@ func treeTests() []test {
 			got, err := s.TreeUse(t.Context(), tenant, []mooring.SessionID{sessionID(1)})
 			if one := got[sessionID(1)]; err != nil || one.CostUSD != nil || one.Usage.Input != mooring.Count(20) {
 				t.Errorf("TreeUse = %+v, %v; want 20 tokens and no price", got, err)
+			}
+		}},
+		{"a session whose parent came later goes below it, with all that stands below it", func(t *testing.T, s Store) {
+			apply(t, s, newSession(1), childOf(2, 1), newSession(3), childOf(4, 3))
+			attach := below(3, 2, 10)
+			apply(t, s, attach)
+			for n, want := range map[int]mooring.SessionID{3: sessionID(2), 4: sessionID(3)} {
+				if got := session(t, s, n); got.Parent != want || got.Root != sessionID(1) || got.Relation != mooring.RelationSubagent {
+					t.Errorf("session %d: parent %s, root %s, %s; want it below %s", n, got.Parent, got.Root, got.Relation, want)
+				}
+			}
+			apply(t, s, attach) // once more, as after a commit whose answer was lost
+			moved := below(3, 1, 11)
+			apply(t, s, moved)
+			if got := session(t, s, 3); got.Parent != sessionID(2) || got.Root != sessionID(1) || got.Turns != 3 {
+				t.Errorf("a parent that is there is replaced: %s, root %s, %d turns", got.Parent, got.Root, got.Turns)
+			}
+		}},
+		{"a session goes below nothing that is gone, its own, or below it", func(t *testing.T, s Store) {
+			apply(t, s, newSession(1), childOf(2, 1), childOf(3, 2), newSession(4))
+			other := newSession(5)
+			other.Session.Tenant, other.Turn.Tenant = "globex", "globex"
+			apply(t, s, other)
+			for i, parent := range []int{77, 1, 2, 3, 5} {
+				apply(t, s, below(1, parent, 20+i))
+				if got := session(t, s, 1); got.Parent != "" || got.Root != sessionID(1) || got.Relation != mooring.RelationMain {
+					t.Errorf("below %d: parent %s, root %s, %s; want none", parent, got.Parent, got.Root, got.Relation)
+				}
+			}
+			apply(t, s, next(4, 30))
+			if got := session(t, s, 4); got.Parent != "" {
+				t.Errorf("parent %s of a turn that attaches nothing", got.Parent)
 			}
 		}},
 		{"descendants are all below a session, oldest first, up to a limit", func(t *testing.T, s Store) {

@@ -93,7 +93,7 @@ func valueTests() []test {
 				page, _ := s.Sessions(ctx, who, mooring.SessionFilter{})
 				keyed, _ := s.SessionsByKey(ctx, who, "key-1")
 				hits, _ := s.AliasHits(ctx, who, c.Aliases)
-				chain, _ := s.Chain(ctx, who, "", mooring.ByChain, [][]byte{[]byte("d")})
+				chain, _ := s.Chain(ctx, who, [][]byte{[]byte("d")})
 				if len(page.Sessions)+page.Total+len(keyed)+len(hits)+len(chain) != 0 {
 					t.Errorf("as %q: %v %v %v %v, want nothing", who, page, keyed, hits, chain)
 				}

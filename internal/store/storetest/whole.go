@@ -74,7 +74,7 @@ func shown(t *testing.T, s Store, who mooring.Tenant, in int) []any {
 	turns, _, turnsErr := s.Turns(ctx, who, id, mooring.TurnPage{})
 	pins, pinsErr := s.Pins(ctx, who, id)
 	hits, hitsErr := s.AliasHits(ctx, who, []mooring.Alias{{Class: mooring.ClassAny, Value: "too"}})
-	found, foundErr := s.Chain(ctx, who, id, mooring.ByChain, [][]byte{[]byte("seen")})
+	found, foundErr := s.Chain(ctx, who, [][]byte{[]byte("seen")})
 	out := []any{session.Turns, hits, found}
 	for parent := range 60 { // every message, on a branch or not
 		of := mooring.MessageID("")

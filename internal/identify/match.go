@@ -1,0 +1,490 @@
+package identify
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"mooring"
+)
+
+// byContent finds the session of a request without ids. False: it is of none that is known.
+func (e *Engine) byContent(ctx context.Context, q Request, r *reading, f *Finding) (bool, error) {
+	a, err := e.talkOf(f, q)
+	if err != nil || len(a.talk) == 0 {
+		return false, err
+	}
+	t := e.traitsOf(q, r, a.digester)
+	h, err := a.meet(ctx, q.Opening, &t)
+	if err != nil {
+		return false, err
+	}
+	if h != nil {
+		f.take(h, "it sends no id, and its messages hold an answer that this session was given")
+		return true, nil
+	}
+	return e.byQuote(ctx, q, f, a, &t)
+}
+
+// held is a session with the place that a request has in it.
+type held struct {
+	known   Known
+	message mooring.MessageID
+	from    int
+	how     string
+}
+
+// take makes a session that answers show the finding's.
+func (f *Finding) take(h *held, why string) {
+	f.Known, f.Identity, f.Kind, f.New = h.known, h.how, kindOfSession(h.known.Session), false
+	if !f.Sent {
+		f.ClientID = h.known.Key
+	}
+	f.below, f.from = h.message, h.from
+	f.Evidence = append(f.Evidence, mooring.Evidence{Signal: h.how, Use: "decided", Why: why})
+}
+
+// meet finds the session whose answers a request holds; nil where none was given here.
+func (a *alignment) meet(ctx context.Context, opening []byte, t *traits) (*held, error) {
+	if h := a.warm(); h != nil {
+		return h, nil
+	}
+	if len(a.answers()) == 0 && opening == nil {
+		return nil, nil //nolint:nilnil // nothing found is an answer
+	}
+	l, err := a.look(ctx, opening)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.best(ctx, l, t)
+	if r == nil || err != nil {
+		return nil, err
+	}
+	return a.hold(ctx, r)
+}
+
+// hold gives the session of a rival, nil where it is gone by now.
+func (a *alignment) hold(ctx context.Context, r *rival) (*held, error) {
+	k, err := a.engine.session(ctx, a.tenant, r.session)
+	if mooring.KindOf(err) == mooring.KindNotFound {
+		return nil, nil //nolint:nilnil // deleted just now
+	}
+	if err != nil {
+		return nil, err
+	}
+	h := &held{known: k, message: r.message, from: r.from, how: "content:prefix"}
+	if a.partly = !r.whole; a.partly || r.message == "" {
+		h.how = "content:reply"
+	}
+	return h, nil
+}
+
+// warm answers from memory where a session is known to stand at the last answer of the request and no other one has it.
+func (a *alignment) warm() *held {
+	answers := a.answers()
+	if len(answers) == 0 {
+		return nil
+	}
+	last := answers[0]
+	h := a.standing(answerKey{a.tenant, a.chain[last]})
+	if h == nil {
+		if self := a.digests[a.talk[last]]; self.Weight() >= ownWeight {
+			h = a.standing(answerKey{a.tenant, self})
+		}
+	}
+	return h
+}
+
+// standing gives the one session that is known to have said something, where that is its last word.
+func (a *alignment) standing(key answerKey) *held {
+	known, ok := a.engine.answers.GetIfPresent(key)
+	if !ok || known.shared {
+		return nil
+	}
+	k, ok := a.engine.sessions.GetIfPresent(sessionKey{a.tenant, known.session})
+	if !ok {
+		return nil
+	}
+	h := &held{known: k.known(a.tenant, known.session), how: "content:prefix"}
+	if h.from, ok = a.atTip(&h.known); !ok {
+		return nil
+	}
+	if h.message = h.known.Tip; a.partly {
+		h.how = "content:reply"
+	}
+	return h
+}
+
+// byQuote finds what a request without a known answer begins with: a task that another session gave, a summary that goes on in its
+// place, or words of a session that it only asks about.
+func (e *Engine) byQuote(ctx context.Context, q Request, f *Finding, a *alignment, t *traits) (bool, error) {
+	l, err := a.look(ctx, q.Opening)
+	if err != nil || len(l.quotes) == 0 {
+		return false, err
+	}
+	known, err := e.sessionsOf(ctx, q.Tenant, quotedIn(l.quotes))
+	if err != nil {
+		return false, err
+	}
+	if parent, ok := spawner(l.quotes, known, a); ok {
+		e.spawned(q, f, &parent)
+		return true, nil
+	}
+	k, about := asksAbout(q, l.quotes, known, a, t)
+	if sum, ok := summed(l.quotes, known, t); ok && !(about && titled(q, a)) {
+		f.take(&held{known: sum, how: "content:summary"}, "it begins with a summary that this session was given")
+		return true, nil
+	}
+	if !about {
+		return false, nil
+	}
+	if k.ID == "" {
+		e.minted(q, f)
+	} else {
+		f.take(&held{known: k, how: "content:reply"}, "it speaks of this session and is no part of it")
+	}
+	f.aside = true
+	return true, nil
+}
+
+func quotedIn(quotes []quote) []mooring.SessionID {
+	var out []mooring.SessionID
+	for _, q := range quotes {
+		if !slices.Contains(out, q.session) && len(out) < maxRivals {
+			out = append(out, q.session)
+		}
+	}
+	return out
+}
+
+// What has to be there of a text for it to be that text.
+const (
+	wholeTask  = 0.9  // of a task whose result is still waited for: clients add to it
+	oldTask    = 0.95 // of one whose result is there
+	oldSample  = 4    // and by how many samples that has to be judged
+	partOfSum  = 0.4  // of a summary: clients leave out what stands around it
+	leastOfSum = 4    // samples of it
+	wholeWords = 0.8  // of words that are spoken about
+)
+
+// spawner gives the session that gave the task which a request begins with: of several the latest that still waits for the result.
+func spawner(quotes []quote, known map[mooring.SessionID]Known, a *alignment) (Known, bool) {
+	if len(a.answers()) > 0 {
+		return Known{}, false
+	}
+	type task struct {
+		quote
+		waits bool
+	}
+	var tasks []task
+	for _, q := range quotes {
+		k, ok := known[q.session]
+		if !ok || q.kind != mooring.ByCall {
+			continue
+		}
+		t := task{q, k.Tip == q.message}
+		if t.waits && q.part >= wholeTask || q.part >= oldTask && q.size >= oldSample {
+			tasks = append(tasks, t)
+		}
+	}
+	if len(tasks) == 0 {
+		return Known{}, false
+	}
+	best := slices.MaxFunc(tasks, func(x, y task) int {
+		return cmp.Or(truth(x.waits)-truth(y.waits), cmp.Compare(x.part, y.part), cmp.Compare(x.message, y.message))
+	})
+	return known[best.session], true
+}
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// spawned opens the session of a sub-agent.
+func (e *Engine) spawned(q Request, f *Finding, parent *Known) {
+	key := e.NewKey()
+	alias := mooring.Alias{Class: mooring.ClassAny, Value: key}
+	f.open(e.fresh(q, key))
+	f.Aliases, f.Named, f.Identity = []mooring.Alias{alias}, mooring.Alias{}, "content:spawn"
+	f.Names = f.Aliases
+	if !f.Sent {
+		f.ClientID = key
+	}
+	f.below, f.from = "", 0
+	f.under(parent)
+	f.Evidence = append(f.Evidence, mooring.Evidence{Signal: f.Identity, Use: "decided", Why: "it begins with a task that an answer in its parent's session handed to a tool"})
+}
+
+// under makes a new session a sub-agent of another one.
+func (f *Finding) under(parent *Known) {
+	s := &f.Known.Session
+	s.Relation, s.Parent, s.Root, f.Kind = mooring.RelationSubagent, parent.ID, parent.Root, mooring.KindSubagent
+}
+
+// summed gives the session whose last word is a summary that the request goes on from.
+func summed(quotes []quote, known map[mooring.SessionID]Known, t *traits) (Known, bool) {
+	for _, q := range quotes {
+		k, ok := known[q.session]
+		if !ok || q.kind != mooring.ByText || q.part < partOfSum || q.part*float64(q.size) < leastOfSum || k.Tip != q.message {
+			continue
+		}
+		if old, ok := readTraits(k.Traits); !ok || shared(old.system, t.system) >= unlikely || old.tools && t.tools {
+			return k, true
+		}
+	}
+	return Known{}, false
+}
+
+// unlikely is how little of the instructions is the same where they are others.
+const unlikely = 0.5
+
+// asksAbout says whether a request without ids is one about a conversation (for its title, say), and which session that is: none
+// where several may be meant.
+func asksAbout(q Request, quotes []quote, known map[mooring.SessionID]Known, a *alignment, t *traits) (Known, bool) {
+	var meant []Known
+	sure, titled := false, titled(q, a)
+	for _, quoted := range quotes {
+		k, ok := known[quoted.session]
+		if !ok || quoted.kind == mooring.ByCall || quoted.part < wholeWords {
+			continue
+		}
+		old, ok := readTraits(k.Traits)
+		if !ok || !about(q, a, t, &old) {
+			continue
+		}
+		given := quoted.kind == mooring.ByText
+		if !given && !titled { // others open with the same words
+			continue
+		}
+		if given && !sure { // an answer that it repeats says more than a question, which others ask too
+			meant, sure = nil, true
+		}
+		if given == sure && !slices.ContainsFunc(meant, func(o Known) bool { return o.ID == k.ID }) {
+			meant = append(meant, k)
+		}
+	}
+	switch len(meant) {
+	case 0:
+		return Known{}, false
+	case 1:
+		return meant[0], true
+	}
+	return Known{}, true
+}
+
+// check holds a request against the session that its id names. A sub-agent may use its parent's id, and an id that is made anew with
+// each start of a program, or is only a hint, gives way to what the messages prove.
+func (e *Engine) check(ctx context.Context, q Request, r *reading, f *Finding) error {
+	if !q.Content {
+		return nil
+	}
+	a, err := e.talkOf(f, q)
+	if err != nil || len(a.talk) == 0 || f.Known.Tip == "" {
+		return err
+	}
+	if from, ok := a.atTip(&f.Known); ok {
+		f.below, f.from = f.Known.Tip, from
+		return nil
+	}
+	if r.agent != "" {
+		return nil
+	}
+	id := r.ids[0].signal
+	if h := a.warm(); h != nil && mayOverrule(id, &f.Known, &h.known) {
+		f.overrule(h, id)
+		return nil
+	}
+	t := e.traitsOf(q, r, a.digester)
+	if len(a.answers()) > 0 {
+		done, err := e.overruled(ctx, f, a, id, &t)
+		if done || err != nil {
+			return err
+		}
+	}
+	return e.anew(ctx, q, r, f, a)
+}
+
+// mayOverrule says that messages of another session count more than the id of one: those of a sub-agent that has no id of its own, or
+// of any session where the id may be that of several.
+func mayOverrule(id *signal, named, other *Known) bool {
+	if other.ID == named.ID {
+		return false
+	}
+	return id.loose() || other.Relation == mooring.RelationSubagent && other.Root == named.Root && len(other.Named) == 0
+}
+
+func (f *Finding) overrule(h *held, id *signal) {
+	f.unname(id, "its messages belong to another conversation")
+	f.take(h, "its messages hold an answer that this session was given")
+}
+
+// unname takes back what an id decided.
+func (f *Finding) unname(id *signal, why string) {
+	f.Aliases, f.Names, f.Named = nil, nil, mooring.Alias{}
+	for i := range f.Evidence {
+		if ev := &f.Evidence[i]; ev.Signal == id.String() && ev.Use == "decided" {
+			ev.Use, ev.Why = "ignored", why
+		}
+	}
+}
+
+// overruled looks for the place of a request in the session that its id names, and for another session that it belongs to rather.
+func (e *Engine) overruled(ctx context.Context, f *Finding, a *alignment, id *signal, t *traits) (bool, error) {
+	l, err := a.look(ctx, nil)
+	if err != nil {
+		return false, err
+	}
+	own := l.of(f.Known.ID)
+	var others []*rival
+	for _, r := range l.rivals {
+		if r.session != f.Known.ID && (own == nil || r.weight > own.weight) {
+			others = append(others, r)
+		}
+	}
+	if len(others) > 0 {
+		known, err := e.sessionsOf(ctx, f.Known.Tenant, sessionsIn(others))
+		if err != nil {
+			return false, err
+		}
+		others = slices.DeleteFunc(others, func(r *rival) bool {
+			k, ok := known[r.session]
+			return !ok || !mayOverrule(id, &f.Known, &k)
+		})
+		r, err := a.best(ctx, &look{rivals: others}, t)
+		if err != nil {
+			return false, err
+		}
+		if r != nil {
+			h, err := a.hold(ctx, r)
+			if h != nil {
+				f.overrule(h, id)
+			}
+			return h != nil, err
+		}
+	}
+	if own == nil {
+		return false, nil
+	}
+	if f.below, f.from = own.message, own.from; own.message != "" {
+		a.partly = !own.whole
+	}
+	return true, nil
+}
+
+// anew is a request that begins a history under the id of a session which has one: a sub-agent's, another conversation's where the
+// id may be that of several, or the session's own, begun anew.
+func (e *Engine) anew(ctx context.Context, q Request, r *reading, f *Finding, a *alignment) error {
+	id := r.ids[0].signal
+	if id.loose() && e.opensElse(&f.Known, a) {
+		f.unname(id, "it named another conversation, and this one begins otherwise")
+		return e.unnamed(ctx, q, r, f)
+	}
+	if len(a.answers()) > 0 || !f.Known.Calls && !r.unplaced {
+		return nil
+	}
+	l, err := a.look(ctx, nil)
+	if err != nil {
+		return err
+	}
+	known, err := e.sessionsOf(ctx, q.Tenant, quotedIn(l.quotes))
+	if err != nil {
+		return err
+	}
+	for s, k := range known {
+		if k.Root != f.Known.Root {
+			delete(known, s)
+		}
+	}
+	parent, ok := spawner(l.quotes, known, a)
+	if !ok && r.unplaced {
+		parent, ok = f.Known, true
+	}
+	if ok {
+		f.unname(id, "it is the id of the session that this one works for")
+		e.spawned(q, f, &parent)
+	}
+	return nil
+}
+
+// opensElse says that a request opens with other words than a session did.
+func (e *Engine) opensElse(k *Known, a *alignment) bool {
+	old, ok := readTraits(k.Traits)
+	if !ok || len(old.opening) == 0 {
+		return false
+	}
+	now := leastOf(a.digester, a.opening())
+	return len(now) > 0 && shared(old.opening, now) < unlikely
+}
+
+// late holds a request whose id is new against what it says: an id may come later than a conversation, be made anew with each start of
+// a program, or name a copy of what another id names.
+func (e *Engine) late(ctx context.Context, q Request, r *reading, f *Finding) (bool, error) {
+	a, err := e.talkOf(f, q)
+	if err != nil || len(a.talk) == 0 {
+		return false, err
+	}
+	t := e.traitsOf(q, r, a.digester)
+	h, err := a.meet(ctx, nil, &t)
+	if err != nil {
+		return false, err
+	}
+	var parent *Known
+	if h == nil {
+		if h, parent, err = e.continued(ctx, a, &t); err != nil {
+			return false, err
+		}
+	}
+	first := &r.ids[0]
+	switch {
+	case parent != nil:
+		f.open(e.fresh(q, first.value))
+		f.under(parent)
+		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: "content:spawn", Use: "parent", Why: "it begins with a task that an answer in its parent's session handed to a tool"})
+	case h == nil:
+		return false, nil
+	case first.anew() || !slices.Contains(h.known.Named, first.name):
+		f.late(h, first.signal)
+	default:
+		f.open(e.fresh(q, first.value))
+		f.Known.Relation, f.Known.Parent, f.Known.Root = mooring.RelationFork, h.known.ID, h.known.Root
+		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: h.how, Use: "parent", Why: "its messages are those of a session with another id of that name"})
+	}
+	return true, nil
+}
+
+// late gives a session that its messages show the id that came with them.
+func (f *Finding) late(h *held, id *signal) {
+	for i := range f.Evidence {
+		if ev := &f.Evidence[i]; ev.Signal == id.String() && ev.Use == "decided" {
+			ev.Use, ev.Why = "alias", "a new id, with the messages of a session that had none of that name"
+			if id.anew() {
+				ev.Why = "a new id, as the program makes at each start, with the messages of a known session"
+			}
+		}
+	}
+	aliases := f.Aliases
+	f.take(h, "its messages hold an answer that this session was given")
+	f.Aliases, f.Names = aliases, aliases
+}
+
+// continued finds what a request with a new id and without a known answer begins with: a summary of a session, or a task of one.
+func (e *Engine) continued(ctx context.Context, a *alignment, t *traits) (h *held, parent *Known, err error) {
+	l, err := a.look(ctx, nil)
+	if err != nil || len(l.quotes) == 0 {
+		return nil, nil, err
+	}
+	known, err := e.sessionsOf(ctx, a.tenant, quotedIn(l.quotes))
+	if err != nil {
+		return nil, nil, err
+	}
+	if k, ok := spawner(l.quotes, known, a); ok {
+		return nil, &k, nil
+	}
+	if k, ok := summed(l.quotes, known, t); ok {
+		return &held{known: k, how: "content:summary"}, nil, nil
+	}
+	return nil, nil, nil
+}

@@ -1,0 +1,93 @@
+package identify
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What people call a summary, a title and a conversation, in the languages that programs are written for. They are words of the
+// languages, not phrases of programs: with what a request looks like they tell what it is for. The beginnings of words are enough.
+var (
+	summaryWords = []string{
+		"summar", "compact", "condens", "hand-over", "handover", "hand over", "recap", "digest of", "distil", "zusammenfass", "fasse ", "kurzfassung",
+		"übergabe", "verdicht", "résum", "resum", "síntese", "sintetiz", "riassun", "riepilog", "samenvat", "podsum", "streszcz", "особ", "резюм", "итог", "сводк", "кратко излож",
+		"总结", "總結", "摘要", "概括", "压缩", "壓縮", "归纳", "要約", "まとめ", "引き継ぎ", "요약", "özetle", "özet", "sammanfatt", "oppsummer", "tóm tắt",
+	}
+	titleWords = []string{
+		"title", "headline", "follow-up", "could ask next", "ask next", "keywords", "folgefrage", "rückfrage", "nächste frage", "stichw", "stichpunkt", "tags", "tagi", "tagów", "étiquette", "questions de suivi", "etiqueta", "preguntas de seguimiento", "perguntas de acompanhamento", "domande success", "pytania", "pytań", "уточняющ", "следующ вопрос", "тег", "ключевые слова", "标签", "追问", "后续问题", "タグ", "次の質問", "태그", "後續", "name this", "name the", "label for", "name for", "tags", "emoji", "follow-up question", "titel", "überschrift", "benenne", "schlagw", "titre", "intitul", "nomme",
+		"título", "titula", "titolo", "intitola", "tytuł", "заголов", "назван", "назови", "标题", "標題", "题目", "命名", "取名", "タイトル", "題名", "見出し", "제목", "başlık", "rubrik", "tiêu đề",
+	}
+	goingOnWords = []string{
+		"continu", "resume", "carry on", "take over", "takes over", "pick up", "picks up", "another assistant", "someone who has not", "hand-over", "handover", "hand over", "weiterarbeit", "weitermach", "fortsetz", "fortführ",
+		"übernehm", "übernimmt", "anderer assistent", "poursuiv", "reprend", "autre assistant", "seguir", "retomar", "otro asistente", "outro assistente", "riprend", "prosegu", "verder", "kontynu", "inny asystent", "продолж", "другой ассистент", "继续", "繼續",
+		"接手", "接着", "続け", "引き継", "계속", "이어", "devam", "fortsätt", "fortsett", "tiếp tục",
+	}
+	userWords = []string{
+		"the user", "der nutzer", "nutzer", "benutzer", "anwender", "l'utilisateur", "utilisateur", "el usuario", "usuario", "o usuário", "usuário", "utente", "gebruiker", "użytkownik", "пользовател", "用户", "用戶", "ユーザー", "사용자", "kullanıcı", "användar", "bruker", "người dùng",
+	}
+	conversationWords = []string{
+		"conversation", "chat", "dialog", "discussion", "session", "thread", "transcript", "context", "so far", "history", "messages above", "exchange", "everything done", "work done", "gespräch", "unterhaltung", "verlauf",
+		"sitzung", "bisher", "kontext", "échange", "contexte", "conversación", "conversa", "conversazione", "hasta ahora", "até agora", "finora", "gesprek", "rozmow", "диалог", "разговор", "бесед", "контекст", "до сих пор",
+		"对话", "對話", "会话", "會話", "聊天", "上下文", "到目前为止", "会話", "これまで", "やり取り", "대화", "지금까지", "konuşma", "sohbet", "konversation", "cuộc trò chuyện", "messag", "above",
+	}
+)
+
+// longestPrompt is from how many bytes on a text is no short request for a name any more.
+const longestPrompt = 4 << 10
+
+// speaksOfSummary says that a text asks for a summary of a conversation.
+func speaksOfSummary(text []byte) bool {
+	return saysSummary(text) && says(text, conversationWords)
+}
+
+// goesOn says that a text speaks of somebody who goes on with it.
+func goesOn(text []byte) bool { return says(text, goingOnWords) }
+
+func saysSummary(text []byte) bool { return says(text, summaryWords) }
+
+// speaksOfTitle says that a text asks for a name.
+func speaksOfTitle(text []byte) bool { return says(text, titleWords) }
+
+// says says whether one of some words begins somewhere in a text.
+func says(text []byte, any []string) bool {
+	lower := strings.ToLower(string(bytes.ToValidUTF8(text[:min(len(text), 2*longestPrompt)], nil)))
+	for _, w := range any {
+		for from := 0; ; {
+			at := strings.Index(lower[from:], w)
+			if at < 0 {
+				break
+			}
+			at += from
+			before, _ := utf8.DecodeLastRuneInString(lower[:at])
+			first, size := utf8.DecodeRuneInString(w)
+			if unspaced(first) || !unicode.IsLetter(before) {
+				return true
+			}
+			from = at + size
+		}
+	}
+	return false
+}
+
+// unspaced says that a character belongs to a script that writes words without a space between them.
+func unspaced(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+}
+
+// orders are the first and the last line of a text, where they are short: that is where what is to be done stands beside what it is to be
+// done with.
+func orders(text []byte) []byte {
+	var out []byte
+	first, rest, _ := bytes.Cut(text, []byte{'\n'})
+	if len(first) <= longestOrder {
+		out = append(out, first...)
+	}
+	if last := rest[bytes.LastIndexByte(rest, '\n')+1:]; len(last) <= longestOrder {
+		out = append(append(out, '\n'), last...)
+	}
+	return out
+}
+
+const longestOrder = 400

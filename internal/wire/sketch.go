@@ -1,0 +1,174 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/dchest/siphash"
+)
+
+// gramWords is how many words in a row one digest of a sketch stands for: few enough to be found in a part of a text, too many to be
+// said twice by chance.
+const gramWords = 6
+
+// longestSketched bounds how much of a text is sketched, in bytes: what is longer is known by its beginning.
+const longestSketched = 32 << 10
+
+// Grams are keyed digests of each run of words of a text, in its order, by which a part of it is found again, whatever stands around
+// it. A text of fewer words has none. Where a script does not part words each character is one; case, punctuation and white space do
+// not count.
+func (d *Digester) Grams(text []byte) []uint64 {
+	words := d.words(text)
+	if len(words) < gramWords {
+		return nil
+	}
+	out := make([]uint64, 0, len(words)-gramWords+1)
+	var run [8 * gramWords]byte
+	for i := gramWords; i <= len(words); i++ {
+		for k, w := range words[i-gramWords : i] {
+			binary.LittleEndian.PutUint64(run[8*k:], w)
+		}
+		out = append(out, siphash.Hash(d.sketch[0], d.sketch[1], run[:]))
+	}
+	return out
+}
+
+// Wording is a keyed digest of all words of a text, and how many there are. It is 0 where there are none.
+func (d *Digester) Wording(text []byte) (digest uint64, count int) {
+	words := d.words(text)
+	if len(words) == 0 {
+		return 0, 0
+	}
+	all := make([]byte, 0, 8*len(words)+1)
+	for _, w := range words {
+		all = binary.LittleEndian.AppendUint64(all, w)
+	}
+	return siphash.Hash(d.sketch[0], d.sketch[1], append(all, 'w')), len(words)
+}
+
+// words are the keyed digests of the words of a text.
+func (d *Digester) words(text []byte) []uint64 {
+	text = text[:min(len(text), longestSketched)]
+	out := make([]uint64, 0, len(text)/6+1)
+	var word []byte
+	end := func() {
+		if len(word) > 0 {
+			out = append(out, siphash.Hash(d.sketch[0], d.sketch[1], word))
+			word = word[:0]
+		}
+	}
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		switch {
+		case unspaced(r):
+			end()
+			word = append(word, text[i:i+size]...)
+			end()
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r):
+			word = utf8.AppendRune(word, unicode.ToLower(r))
+		default:
+			end()
+		}
+		i += size
+	}
+	end()
+	return out
+}
+
+// unspaced says that a character belongs to a script that writes words without a space between them.
+func unspaced(r rune) bool {
+	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
+// Text gives what a message or an answer says in words, less injected blocks and reasoning; parts and items on lines of their own.
+func Text(message []byte) []byte {
+	message = bytes.TrimSpace(message)
+	if kindOf(message) != '[' {
+		return cutThinking(spoken(message))
+	}
+	var out []byte
+	for item := range elements(message) {
+		out = joinLine(out, cutThinking(spoken(item)))
+	}
+	return out
+}
+
+// cutThinking takes off the reasoning that some servers put before the answer's text.
+func cutThinking(text []byte) []byte {
+	if !bytes.HasPrefix(text, []byte(thinkOpen)) {
+		return text
+	}
+	if _, rest, ok := bytes.Cut(text, []byte(thinkClose)); ok {
+		return rest
+	}
+	return text
+}
+
+// Handed gives the texts that an answer hands to tools: the strings in the arguments of its calls, each with the ones below it.
+func Handed(answer []byte) [][]byte {
+	var out [][]byte
+	take := func(arguments []byte) {
+		if kindOf(arguments) == '"' {
+			text := unquote(nil, arguments)
+			if inside := bytes.TrimSpace(text); kindOf(inside) == '{' && wellFormed(inside) {
+				arguments = inside
+			} else {
+				out = append(out, text)
+				return
+			}
+		}
+		out = appendStrings(out, arguments)
+	}
+	answer = bytes.TrimSpace(answer)
+	if kindOf(answer) == '[' {
+		for item := range elements(answer) {
+			takeCall(item, take)
+		}
+		return out
+	}
+	for call := range elements(member(answer, "tool_calls")) {
+		for _, v := range members(call) {
+			takeCall(v, take)
+		}
+	}
+	for part := range elements(member(answer, "content")) {
+		if string(inner(member(part, "type"))) == "tool_use" {
+			takeCall(part, take)
+		}
+	}
+	return out
+}
+
+// takeCall hands over the arguments of a call, by whatever name its protocol calls them.
+func takeCall(call []byte, take func(arguments []byte)) {
+	for name, v := range members(call) {
+		switch string(name) {
+		case "arguments", "input":
+			take(v)
+		}
+	}
+}
+
+// appendStrings appends the strings of a JSON value, the nearest first.
+func appendStrings(out [][]byte, value []byte) [][]byte {
+	for level := [][]byte{value}; len(level) > 0; {
+		var below [][]byte
+		for _, v := range level {
+			switch kindOf(v) {
+			case '"':
+				out = append(out, unquote(nil, v))
+			case '{':
+				for _, m := range members(v) {
+					below = append(below, m)
+				}
+			case '[':
+				below = slices.AppendSeq(below, elements(v))
+			}
+		}
+		level = below
+	}
+	return out
+}

@@ -9,6 +9,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"sync"
+	"time"
 
 	"github.com/maypok86/otter/v2"
 
@@ -34,6 +35,10 @@ type Options struct {
 	NewKey      func() string            // a fresh "api-" id for a client that sent none
 	Headers     []string                 // further header names that carry a session id here
 	MemoryBytes int64                    // bound of the caches together; 0 for 64 MiB
+
+	Lessons func(ctx context.Context, t mooring.Tenant) ([]mooring.LearnedHeader, error) // reads what Observe gave; nil where memory alone has it
+	Refresh time.Duration                                                                // how long what was read of that holds; 0 where no other process writes it
+	Now     func() time.Time                                                             // nil for none: nothing is dated
 }
 
 // Engine identifies requests.
@@ -47,6 +52,8 @@ type Engine struct {
 	sessions *otter.Cache[sessionKey, *kept]
 	digests  *otter.Cache[[16]byte, wire.Digest]
 	answers  *otter.Cache[answerKey, answered]
+	lessons  *otter.Cache[mooring.Tenant, *lessons]
+	apart    names // of headers that are never learned
 
 	naming sync.RWMutex // held to remember what an alias names, and to forget that
 	resets uint64       // how often chats were reset; guarded by naming
@@ -76,6 +83,9 @@ const (
 	answerBytes  = 220
 )
 
+// learningShare is the part of the memory that what is being learned of headers may take.
+const learningShare = 16
+
 // New makes an Engine.
 func New(o Options) *Engine {
 	if o.MemoryBytes == 0 {
@@ -95,7 +105,12 @@ func New(o Options) *Engine {
 	for _, name := range append(parents(), headerAgent, headerParentAgent, lowerName(headerMooring)) {
 		e.byHeader[name] = companion
 	}
-	share := o.MemoryBytes / 4
+	e.apart = newNames()
+	learning := o.MemoryBytes / learningShare
+	e.lessons = otter.Must(&otter.Options[mooring.Tenant, *lessons]{
+		MaximumWeight: uint64(max(learning, tenantBytes)), Weigher: func(_ mooring.Tenant, t *lessons) uint32 { return uint32(t.size.Load()) }, //nolint:gosec // bounded by its limits
+	})
+	share := (o.MemoryBytes - learning) / 4
 	e.aliases = otter.Must(&otter.Options[aliasKey, mooring.SessionID]{MaximumSize: int(share / aliasBytes)})
 	e.sessions = otter.Must(&otter.Options[sessionKey, *kept]{MaximumSize: int(share / sessionBytes)})
 	e.digests = otter.Must(&otter.Options[[16]byte, wire.Digest]{MaximumSize: int(share / digestBytes)})

@@ -15,11 +15,13 @@ type Request struct {
 	Tenant   mooring.Tenant
 	Header   http.Header
 	Wire     *wire.Request
-	Messages []wire.Message // the request's, as its upstream is to have them; of the same length
-	Skip     int            // the first of them that belongs to the conversation: what stands before was said before the chat was reset
-	Opening  []byte         // the answer with which the chat was reset, as the client sends it back; nil where it does not
-	Kind     mooring.Kind   // KindSide or KindCompaction where the route says so; empty where the request decides
-	Content  bool           // a request without ids may be recognised by its messages
+	Messages []wire.Message  // the request's, as its upstream is to have them; of the same length
+	Skip     int             // the first of them that belongs to the conversation: what stands before was said before the chat was reset
+	Opening  []byte          // the answer with which the chat was reset, as the client sends it back; nil where it does not
+	Kind     mooring.Kind    // KindSide or KindCompaction where the route says so; empty where the request decides
+	Content  bool            // a request without ids may be recognised by its messages
+	Learn    bool            // headers may be learned to name sessions
+	Key      mooring.KeyName // of the caller; it tells clients apart where headers are learned
 }
 
 // Finding is the answer: a session, new or known, and why.
@@ -36,11 +38,13 @@ type Finding struct {
 	Identity string
 	Evidence []mooring.Evidence
 
-	resets uint64            // how often chats had been reset before it was looked for
-	key    string            // the key that a session named by the request's ids would have
-	talk   *alignment        // the request's messages; nil until they are needed
-	below  mooring.MessageID // the message that is known to precede the first new one; empty where nothing is known
-	from   int               // the position in the talk that follows it
+	resets  uint64            // how often chats had been reset before it was looked for
+	told    bool              // its messages are known to belong to the session, whatever decided
+	learned bool              // a header that was learned to name sessions decided
+	key     string            // the key that a session named by the request's ids would have
+	talk    *alignment        // the request's messages; nil until they are needed
+	below   mooring.MessageID // the message that is known to precede the first new one; empty where nothing is known
+	from    int               // the position in the talk that follows it
 }
 
 // Resolve finds the session of a request. It only reads. The first signal that holds decides; names that come with the same
@@ -70,14 +74,20 @@ func (e *Engine) Resolve(ctx context.Context, q Request) (*Finding, error) {
 
 // unnamed finds the session of a request that names none by its messages, or opens one.
 func (e *Engine) unnamed(ctx context.Context, q Request, f *Finding) error {
-	if q.Content {
-		found, err := e.byContent(ctx, q, f)
-		if found || err != nil {
-			return err
-		}
+	found, err := e.learned(ctx, q, f, e.byMessages)
+	if found || err != nil {
+		return err
 	}
 	e.minted(q, f)
 	return nil
+}
+
+// byMessages finds the session by the request's messages, where that is allowed.
+func (e *Engine) byMessages(ctx context.Context, q Request, f *Finding) (bool, error) {
+	if !q.Content {
+		return false, nil
+	}
+	return e.byContent(ctx, q, f)
 }
 
 // sided gives what was found the kind that the route says, whatever session it belongs to.

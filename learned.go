@@ -19,6 +19,7 @@ type LearnedHeader struct {
 	Believed time.Time      // since when, or when it once was; zero for never
 	Refused  time.Time      // zero where it is not
 	Why      string         // it was refused; a sentence part for people
+	Doubts   int            // how often a believed one was all that spoke for its session, less what speaks for it since
 	Values   []LearnedValue // seen in sessions of which is known that they are different
 }
 
@@ -28,6 +29,7 @@ type LearnedValue struct {
 	Digest  []byte // keyed, of name and value
 	Client  []byte // keyed digest of the client key's name and the program that sent it
 	Turns   int    // how many turns of the session had it; counted no further than it matters
+	Whole   bool   // the client sends what was said before: its requests are told by their messages
 	At      time.Time
 }
 

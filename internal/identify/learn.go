@@ -245,11 +245,12 @@ func (e *Engine) Observe(ctx context.Context, q Request, f *Finding) *mooring.Le
 		return nil // the next turn shows the same
 	}
 	o := observation{engine: e, lessons: t, q: q, f: f, told: f.tells()}
-	if !o.told && !f.New {
-		return nil // a header that was learned teaches no other one
-	}
 	for i := range traits {
-		o.trait(ctx, &traits[i])
+		if o.told || f.New { // a header that was learned teaches no other one
+			o.trait(ctx, &traits[i])
+		} else {
+			o.blind(&traits[i])
+		}
 	}
 	if !o.moved {
 		return nil
@@ -305,6 +306,24 @@ func (o *observation) trait(ctx context.Context, tr *trait) {
 	o.change.Dropped = append(o.change.Dropped, s.dropped...)
 }
 
+// blind is for a turn that only a learned header put where it is.
+func (o *observation) blind(tr *trait) {
+	o.lessons.mu.Lock()
+	defer o.lessons.mu.Unlock()
+	l := o.lessons.of(tr.key())
+	if l == nil || o.f.Named.Class != mooring.ClassLearned+mooring.AliasClass(l.name) {
+		return
+	}
+	counted, tooMany := l.doubt(o.f.Known.ID)
+	if tooMany {
+		l.refuse(whyDoubts, o.now())
+	}
+	if counted {
+		o.moved = true
+		o.change.Headers = append(o.change.Headers, l.header(nil))
+	}
+}
+
 // look takes the value in. False: it shows nothing new.
 func (o *observation) look(tr *trait) (l *lesson, s shown, more bool) {
 	t, id := o.lessons, o.f.Known.ID
@@ -326,9 +345,12 @@ func (o *observation) look(tr *trait) (l *lesson, s shown, more bool) {
 			o.change.Forgot = append(o.change.Forgot, forgot)
 		}
 	}
-	s = l.see(seeing{seenValue{session: id, digest: d, client: o.who(), told: o.told, at: o.now()}, o.f.Known.ResetOf})
+	s = l.see(seeing{seenValue{session: id, digest: d, client: o.who(), told: o.told, whole: o.whole(), at: o.now()}, o.f.Known.ResetOf})
 	return l, s, true
 }
+
+// whole says that the messages told the session.
+func (o *observation) whole() bool { return o.f.told || strings.HasPrefix(o.f.Identity, "content:") }
 
 // who digests the client key's name and the program: a header that goes with either has one value for it.
 func (o *observation) who() [8]byte {
@@ -404,6 +426,9 @@ func (o *observation) keep(l *lesson, tr *trait) {
 	var values []mooring.LearnedValue
 	if i := l.at(o.f.Known.ID); i >= 0 && l.values[i].turns > l.values[i].stored {
 		v := &l.values[i]
+		if v.stored == 0 && l.state == mooring.LearnBelieved {
+			l.doubts = max(0, l.doubts-newValues)
+		}
 		v.stored = v.turns
 		values = append(values, v.row())
 	}
@@ -420,7 +445,7 @@ func (o *observation) keep(l *lesson, tr *trait) {
 
 func (v *seenValue) row() mooring.LearnedValue {
 	return mooring.LearnedValue{
-		Session: v.session, Digest: slices.Clone(v.digest[:]), Client: slices.Clone(v.client[:]), Turns: v.turns, At: v.at,
+		Session: v.session, Digest: slices.Clone(v.digest[:]), Client: slices.Clone(v.client[:]), Turns: v.turns, Whole: v.whole, At: v.at,
 	}
 }
 
@@ -436,7 +461,7 @@ func (l *lesson) aliases() []mooring.AliasHit {
 }
 
 func (l *lesson) header(values []mooring.LearnedValue) mooring.LearnedHeader {
-	return mooring.LearnedHeader{Name: l.name, State: l.state, Believed: l.believed, Refused: l.refused, Why: l.why, Values: values}
+	return mooring.LearnedHeader{Name: l.name, State: l.state, Believed: l.believed, Refused: l.refused, Why: l.why, Doubts: l.doubts, Values: values}
 }
 
 // done gives the change, where there is one.

@@ -22,6 +22,8 @@ const (
 	maxTraits     = 16  // unknown headers of one request that are looked at
 	maxNames      = 128 // headers that a tenant's table holds, refused ones included
 	maxBelieved   = 4
+	maxDoubts     = 5   // requests that only the header puts into a session whose client else sends what was said before
+	newValues     = 2   // doubts that a new session with a value of its own outweighs
 	maxWatched    = 16  // values of a header that is watched
 	maxKept       = 128 // values of a header that is believed: its older sessions are found by their aliases
 )
@@ -30,6 +32,7 @@ const (
 const (
 	whyTwoSessions = "one value came in two sessions"
 	whyTwoValues   = "one session came with two values"
+	whyDoubts      = "too many conversations began with values that were in use"
 )
 
 // seenValue is the value that a header had in a session.
@@ -40,6 +43,7 @@ type seenValue struct {
 	turns   int
 	stored  int  // turns that the store knows of
 	told    bool // the session was told from others by its content or by a stronger signal
+	whole   bool // by its content
 	at      time.Time
 }
 
@@ -53,6 +57,7 @@ type lesson struct {
 	believed time.Time
 	refused  time.Time
 	why      string
+	doubts   int
 	values   []seenValue // the last used last
 	used     uint64
 	fresh    bool // the store knows nothing of it
@@ -151,7 +156,7 @@ func (l *lesson) see(s seeing) shown {
 		out.twoValues = true
 		return out
 	}
-	v.turns, v.told, v.at = min(v.turns+1, turnsEnough), v.told || s.told, s.at
+	v.turns, v.told, v.whole, v.at = min(v.turns+1, turnsEnough), v.told || s.told, v.whole || s.whole, s.at
 	if v.told {
 		out.rivals = l.rivals(v)
 	}
@@ -212,6 +217,17 @@ func (l *lesson) convincing() bool {
 		}
 	}
 	return false
+}
+
+// doubt counts a request that only the header puts into a session whose client else sends what was said before. A header that goes
+// with people, say, shows itself so: each of them begins another conversation sooner or later. It says whether it is one too many.
+func (l *lesson) doubt(s mooring.SessionID) (counted, tooMany bool) {
+	i := l.at(s)
+	if l.state != mooring.LearnBelieved || i < 0 || !l.values[i].whole {
+		return false, false
+	}
+	l.doubts++
+	return true, l.doubts > maxDoubts
 }
 
 // refuse is for good.
@@ -289,7 +305,7 @@ func (t *lessons) merge(list []mooring.LearnedHeader, now time.Time) {
 		}
 		l.fresh = false
 		if h.State > l.state {
-			l.state, l.believed, l.refused, l.why = h.State, h.Believed, h.Refused, h.Why
+			l.state, l.believed, l.refused, l.why, l.doubts = h.State, h.Believed, h.Refused, h.Why, h.Doubts
 		}
 		if l.state == mooring.LearnRefused {
 			l.values = nil
@@ -305,13 +321,13 @@ func (t *lessons) merge(list []mooring.LearnedHeader, now time.Time) {
 
 // take takes in a value that the store knows.
 func (l *lesson) take(v *mooring.LearnedValue, surplus []mooring.LearnedDrop) []mooring.LearnedDrop {
-	o := seenValue{session: v.Session, turns: v.Turns, stored: v.Turns, told: true, at: v.At}
+	o := seenValue{session: v.Session, turns: v.Turns, stored: v.Turns, told: true, whole: v.Whole, at: v.At}
 	if copy(o.digest[:], v.Digest) != len(o.digest) || copy(o.client[:], v.Client) != len(o.client) {
 		return surplus
 	}
 	if i := l.at(v.Session); i >= 0 {
 		if k := &l.values[i]; k.digest == o.digest {
-			k.turns, k.stored, k.told = max(k.turns, o.turns), max(k.stored, o.turns), true
+			k.turns, k.stored, k.told, k.whole = max(k.turns, o.turns), max(k.stored, o.turns), true, k.whole || o.whole
 		}
 		return surplus
 	}

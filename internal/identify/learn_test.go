@@ -248,6 +248,34 @@ func TestHeaderThatIsNotLearned(t *testing.T) {
 		}
 		h.wantRefused("x-lane", "")
 	})
+	t.Run("L-18 people who begin again and again under values that are in use end it, though none of them came twice before", func(t *testing.T) {
+		t.Parallel()
+		h := newHouse(t)
+		sessions := map[mooring.SessionID]bool{}
+		for i := range 30 { // six people, one after the other
+			sessions[h.with(fmt.Sprint("chat ", i), "X-Seat", fmt.Sprint("seat-number-", i%6)).says(3).session] = true
+			h.cold()
+		}
+		h.wantRefused("x-seat", "too many conversations began with values that were in use")
+		if len(sessions) < 24 {
+			t.Errorf("%d sessions of 30 conversations, want all but six", len(sessions))
+		}
+	})
+	t.Run("sessions with values of their own outweigh requests that hold nothing of theirs", func(t *testing.T) {
+		t.Parallel()
+		h := newHouse(t)
+		chats := h.chats("X-Lane", 5)
+		for i := range 20 {
+			f := h.turn(ask{header: header("X-Lane", chatID(i%5)), talk: []string{fmt.Sprint("u: give me a title ", i)}, answer: "none"})
+			if f.Known.ID != chats[i%5].session {
+				t.Fatalf("request %d is in %s by %s", i, f.Known.ID, f.Identity)
+			}
+			h.with(fmt.Sprint("more ", i), "X-Lane", fmt.Sprint("lane-more-", i)).says(2)
+		}
+		if !h.believed("x-lane") {
+			t.Error("it is not believed any more")
+		}
+	})
 	t.Run("(d) a restart loses nothing of what was seen", func(t *testing.T) {
 		t.Parallel()
 		h := newHouse(t)

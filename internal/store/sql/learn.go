@@ -9,16 +9,17 @@ import (
 )
 
 // A header's state only grows, whichever replica comes last.
-const learnHeader = `INSERT INTO learned_header (tenant, name, state, believed, refused, why) VALUES ($1, $2, $3, $4, $5, $6)
-	ON CONFLICT (tenant, name) DO UPDATE SET state = excluded.state, refused = excluded.refused, why = excluded.why,
-	believed = CASE WHEN excluded.believed = 0 THEN learned_header.believed ELSE excluded.believed END
-	WHERE excluded.state > learned_header.state`
+const learnHeader = `INSERT INTO learned_header (tenant, name, state, believed, refused, why, doubts) VALUES ($1, $2, $3, $4, $5, $6, $7)
+	ON CONFLICT (tenant, name) DO UPDATE SET state = excluded.state, refused = excluded.refused, why = excluded.why, doubts = excluded.doubts,
+	believed = CASE WHEN learned_header.believed = 0 THEN excluded.believed ELSE learned_header.believed END
+	WHERE excluded.state > learned_header.state OR excluded.state = 1 AND learned_header.state = 1`
 
 const learnedState = `SELECT state FROM learned_header WHERE tenant = $1 AND name = $2`
 
-const learnValue = `INSERT INTO learned_value (tenant, session, name, digest, client, turns, seen_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+const learnValue = `INSERT INTO learned_value (tenant, session, name, digest, client, turns, whole, seen_at)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 	ON CONFLICT (tenant, session, name) DO UPDATE SET digest = excluded.digest, client = excluded.client, turns = excluded.turns,
-	seen_at = excluded.seen_at`
+	whole = excluded.whole, seen_at = excluded.seen_at`
 
 // forgetValues is for a session that is deleted.
 const forgetValues = `DELETE FROM learned_value WHERE tenant = $1 AND session = $2`
@@ -58,7 +59,7 @@ func (w *writer) learn(ctx context.Context, c *mooring.Learning) error {
 }
 
 func (w *writer) learnHeader(ctx context.Context, t mooring.Tenant, h *mooring.LearnedHeader) error {
-	_, err := w.exec(ctx, learnHeader, raw(t), text(h.Name), int64(h.State), micros(h.Believed), micros(h.Refused), text(h.Why))
+	_, err := w.exec(ctx, learnHeader, raw(t), text(h.Name), int64(h.State), micros(h.Believed), micros(h.Refused), text(h.Why), int64(h.Doubts))
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (w *writer) learnHeader(ctx context.Context, t mooring.Tenant, h *mooring.L
 		if !there {
 			continue
 		}
-		_, err = w.exec(ctx, learnValue, raw(t), v.Session, text(h.Name), v.Digest, v.Client, int64(v.Turns), micros(v.At))
+		_, err = w.exec(ctx, learnValue, raw(t), v.Session, text(h.Name), v.Digest, v.Client, int64(v.Turns), v.Whole, micros(v.At))
 		if err != nil {
 			return err
 		}
@@ -132,9 +133,9 @@ func (w *writer) learnAliases(ctx context.Context, c *mooring.Learning) error {
 	return nil
 }
 
-const learnedHeaders = `SELECT name, state, believed, refused, why FROM learned_header WHERE tenant = $1 ORDER BY name`
+const learnedHeaders = `SELECT name, state, believed, refused, why, doubts FROM learned_header WHERE tenant = $1 ORDER BY name`
 
-const learnedValues = `SELECT name, session, digest, client, turns, seen_at FROM learned_value WHERE tenant = $1 ORDER BY seen_at`
+const learnedValues = `SELECT name, session, digest, client, turns, whole, seen_at FROM learned_value WHERE tenant = $1 ORDER BY seen_at`
 
 // Learned gives what is known of a tenant's headers that may name sessions, the values of each in the order in which they were seen.
 func (s *Store) Learned(ctx context.Context, tenant mooring.Tenant) ([]mooring.LearnedHeader, error) {
@@ -142,7 +143,7 @@ func (s *Store) Learned(ctx context.Context, tenant mooring.Tenant) ([]mooring.L
 	at := map[string]int{}
 	err := s.each(ctx, func(row scanner) error {
 		var h mooring.LearnedHeader
-		err := row.Scan(&h.Name, &h.State, moment{&h.Believed}, moment{&h.Refused}, &h.Why)
+		err := row.Scan(&h.Name, &h.State, moment{&h.Believed}, moment{&h.Refused}, &h.Why, &h.Doubts)
 		at[h.Name] = len(list)
 		list = append(list, h)
 		return err
@@ -151,7 +152,7 @@ func (s *Store) Learned(ctx context.Context, tenant mooring.Tenant) ([]mooring.L
 		err = s.each(ctx, func(row scanner) error {
 			var name string
 			var v mooring.LearnedValue
-			err := row.Scan(&name, &v.Session, &v.Digest, &v.Client, &v.Turns, moment{&v.At})
+			err := row.Scan(&name, &v.Session, &v.Digest, &v.Client, &v.Turns, &v.Whole, moment{&v.At})
 			if i, ok := at[name]; ok {
 				list[i].Values = append(list[i].Values, v)
 			}

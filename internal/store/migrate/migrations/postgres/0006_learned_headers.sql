@@ -7,6 +7,7 @@ CREATE TABLE learned_header (
 	believed BIGINT NOT NULL,
 	refused  BIGINT NOT NULL,
 	why      TEXT COLLATE "C" NOT NULL,
+	doubts   BIGINT NOT NULL,
 	PRIMARY KEY (tenant, name)
 );
 
@@ -18,6 +19,7 @@ CREATE TABLE learned_value (
 	digest  BYTEA NOT NULL,
 	client  BYTEA NOT NULL,
 	turns   BIGINT NOT NULL,
+	whole   BOOLEAN NOT NULL,
 	seen_at BIGINT NOT NULL,
 	PRIMARY KEY (tenant, session, name)
 );

@@ -7,6 +7,7 @@ CREATE TABLE learned_header (
 	believed INTEGER NOT NULL,
 	refused  INTEGER NOT NULL,
 	why      TEXT    NOT NULL,
+	doubts   INTEGER NOT NULL,
 	PRIMARY KEY (tenant, name)
 ) STRICT, WITHOUT ROWID;
 
@@ -18,6 +19,7 @@ CREATE TABLE learned_value (
 	digest  BLOB    NOT NULL,
 	client  BLOB    NOT NULL,
 	turns   INTEGER NOT NULL,
+	whole   INTEGER NOT NULL,
 	seen_at INTEGER NOT NULL,
 	PRIMARY KEY (tenant, session, name)
 ) STRICT, WITHOUT ROWID;

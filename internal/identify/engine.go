@@ -53,7 +53,7 @@ type Engine struct {
 	digests  *otter.Cache[[16]byte, wire.Digest]
 	answers  *otter.Cache[answerKey, answered]
 	lessons  *otter.Cache[mooring.Tenant, *lessons]
-	apart    names // of headers that are never learned
+	apart    *names // of headers that are never learned
 
 	naming sync.RWMutex // held to remember what an alias names, and to forget that
 	resets uint64       // how often chats were reset; guarded by naming
@@ -105,7 +105,7 @@ func New(o Options) *Engine {
 	for _, name := range append(parents(), headerAgent, headerParentAgent, lowerName(headerMooring)) {
 		e.byHeader[name] = companion
 	}
-	e.apart = newNames()
+	e.apart = newNames(e.byHeader)
 	learning := o.MemoryBytes / learningShare
 	e.lessons = otter.Must(&otter.Options[mooring.Tenant, *lessons]{
 		MaximumWeight: uint64(max(learning, tenantBytes)), Weigher: func(_ mooring.Tenant, t *lessons) uint32 { return uint32(t.size.Load()) }, //nolint:gosec // bounded by its limits

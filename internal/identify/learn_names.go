@@ -1,8 +1,9 @@
 package identify
 
 import (
-	"net/http"
+	"maps"
 	"strings"
+	"sync/atomic"
 )
 
 // passedOver are headers of HTTP, of proxies and of the protocols' own programs: none of them names a conversation.
@@ -59,18 +60,23 @@ func clientWords() string {
 
 // names tells headers that may name a session from those that never do.
 type names struct {
-	plain    map[string]bool // as net/http spells them
+	known    map[string]int // what the catalogue has
+	plain    map[string]bool
 	words    map[string]bool
 	clients  map[string]bool
 	parts    []string
 	prefixes []string
+
+	seen atomic.Pointer[map[string]string] // what became of names as they came; never changed, only replaced
 }
 
-func newNames() names {
-	n := names{plain: map[string]bool{}, words: map[string]bool{}, clients: map[string]bool{}, parts: passedParts(), prefixes: passedPrefixes()}
+// maxSeen is how many names as they came are remembered; beyond that it begins anew.
+const maxSeen = 512
+
+func newNames(known map[string]int) *names {
+	n := &names{known: known, plain: map[string]bool{}, words: map[string]bool{}, clients: map[string]bool{}, parts: passedParts(), prefixes: passedPrefixes()}
 	for _, name := range passedOver() {
 		n.plain[name] = true
-		n.plain[http.CanonicalHeaderKey(name)] = true
 	}
 	for w := range strings.FieldsSeq(passedWords()) {
 		n.words[w] = true
@@ -78,7 +84,31 @@ func newNames() names {
 	for w := range strings.FieldsSeq(clientWords()) {
 		n.clients[w] = true
 	}
+	n.seen.Store(&map[string]string{})
 	return n
+}
+
+// learnable gives the canonical form of a header's name; empty for one that never names a session.
+func (n *names) learnable(key string) string {
+	name, size := canonical(key)
+	if _, known := n.known[string(name[:size])]; size == 0 || known || n.never(name[:size]) {
+		return ""
+	}
+	return string(name[:size])
+}
+
+// remember keeps what became of names, so that the same ones cost a look into a map the next time.
+func (n *names) remember(keys []string) {
+	old := *n.seen.Load()
+	if len(old)+len(keys) > maxSeen {
+		old = nil
+	}
+	next := make(map[string]string, len(old)+len(keys))
+	maps.Copy(next, old)
+	for _, key := range keys {
+		next[strings.Clone(key)] = n.learnable(key)
+	}
+	n.seen.Store(&next)
 }
 
 // never says that a header of this name is not to be learned, whatever it is seen to hold: nothing of it is kept. The name is in

@@ -236,8 +236,8 @@ func (l *lesson) refuse(why string, now time.Time) {
 }
 
 // of gives the lesson of a name, and marks it as used. The caller holds mu.
-func (t *lessons) of(name []byte) *lesson {
-	l := t.names[string(name)]
+func (t *lessons) of(name string) *lesson {
+	l := t.names[name]
 	if l != nil {
 		t.ticks++
 		l.used = t.ticks

@@ -52,6 +52,15 @@ func (c *talker) says(n int) *talker {
 	return c
 }
 
+// again is the talk that the client of that name has had, and its next question.
+func (c *talker) again(turns int) []string {
+	var out []string
+	for i := range turns {
+		out = append(out, fmt.Sprintf("u: %s asks %d", c.name, i), fmt.Sprintf("a: %s is told %d", c.name, i))
+	}
+	return append(out, "u: and now?")
+}
+
 // chats are n conversations with a value of their own each.
 func (h *house) chats(header string, n int) []*talker {
 	out := make([]*talker, n)

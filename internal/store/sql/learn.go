@@ -90,7 +90,7 @@ func (w *writer) refused(ctx context.Context, t mooring.Tenant, name string) (bo
 	if err != nil || !found || mooring.LearnState(state) != mooring.LearnRefused {
 		return false, err
 	}
-	if _, err := w.exec(ctx, unlearn, raw(t), text(name)); err != nil {
+	if _, err = w.exec(ctx, unlearn, raw(t), text(name)); err != nil {
 		return true, err
 	}
 	_, err = w.exec(ctx, unname, raw(t), text(mooring.ClassLearned+mooring.AliasClass(name)))
@@ -149,15 +149,21 @@ func (s *Store) Learned(ctx context.Context, tenant mooring.Tenant) ([]mooring.L
 		return err
 	}, learnedHeaders, raw(tenant))
 	if err == nil && len(list) > 0 {
-		err = s.each(ctx, func(row scanner) error {
-			var name string
-			var v mooring.LearnedValue
-			err := row.Scan(&name, &v.Session, &v.Digest, &v.Client, &v.Turns, &v.Whole, moment{&v.At})
+		err = s.learnedValues(ctx, tenant, func(name string, v mooring.LearnedValue) {
 			if i, ok := at[name]; ok {
 				list[i].Values = append(list[i].Values, v)
 			}
-			return err
-		}, learnedValues, raw(tenant))
+		})
 	}
 	return list, s.dialect.failed(err, "read learned headers")
+}
+
+func (s *Store) learnedValues(ctx context.Context, tenant mooring.Tenant, take func(name string, v mooring.LearnedValue)) error {
+	return s.each(ctx, func(row scanner) error {
+		var name string
+		var v mooring.LearnedValue
+		err := row.Scan(&name, &v.Session, &v.Digest, &v.Client, &v.Turns, &v.Whole, moment{&v.At})
+		take(name, v)
+		return err
+	}, learnedValues, raw(tenant))
 }

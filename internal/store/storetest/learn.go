@@ -1,7 +1,8 @@
-//nolint:funlen,thelper // tables of rules: each row is a test of its own
+//nolint:funlen,gocognit,thelper // tables of rules: each row is a test of its own
 package storetest
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 
 // learnt is a value that a header had in session n.
 func learnt(n, turns int) mooring.LearnedValue {
-	return mooring.LearnedValue{Session: sessionID(n), Digest: []byte{0, 1, byte(n)}, Client: []byte{0xff, 0}, Turns: turns, Whole: n == 2, At: at(n)}
+	return mooring.LearnedValue{Session: sessionID(n), Digest: []byte(fmt.Sprint("\x00\xff", n)), Client: []byte{0xff, 0}, Turns: turns, Whole: n == 2, At: at(n)}
 }
 
 func learning(headers ...mooring.LearnedHeader) *mooring.Learning {

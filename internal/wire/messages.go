@@ -19,7 +19,6 @@ func messagesDialect() dialect {
 		lastEvent:   shortEvent,
 		form:        (*normal).object,
 		part:        messagesPart,
-		extras:      func(*normal, []byte) {},
 		join:        joinMessages,
 		render:      func(r *rendering, message []byte) { r.content(member(message, "content")) },
 		answer:      messagesAnswer,

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"unicode/utf8"
 
 	"mooring"
@@ -58,9 +59,11 @@ func knownRoleOf(role string) knownRole {
 }
 
 const (
-	holeText   = "{}"
-	pieceSize  = 4 << 10 // from how many bytes on the value of a member is a piece: tools, a system prompt
-	pieceDepth = 9000    // deeper values are always read: jsontext has a bound of its own
+	holeText     = "{}"
+	usualMessage = 800     // bytes, to guess how many there are
+	mostGuessed  = 4096    // pieces
+	pieceSize    = 4 << 10 // from how many bytes on the value of a member is a piece: tools, a system prompt
+	pieceDepth   = 9000    // deeper values are always read: jsontext has a bound of its own
 )
 
 // stretch is a part of a body that is worth knowing: a message, or a large value.
@@ -92,15 +95,22 @@ func (d *Digester) Decode(p mooring.Protocol, body []byte, lim Limits) (*Request
 	w := d.work()
 	defer d.done(w)
 	pieces := d.pieces(p, dia, body)
-	w.skeleton = skeleton(w.skeleton[:0], body, pieces)
-	if !utf8.Valid(w.skeleton) {
+	read := body
+	if slices.ContainsFunc(pieces, func(s stretch) bool { return s.hole >= 0 }) {
+		w.skeleton = skeleton(w.skeleton[:0], body, pieces)
+		read = w.skeleton
+	}
+	if !utf8.Valid(read) {
 		return Decode(p, body, lim)
 	}
-	r := newReader(w.skeleton, lim)
-	r.body, r.pieces, r.dialect, r.req = body, pieces, dia, &Request{Protocol: p}
+	r := newReader(read, lim)
+	r.body, r.pieces, r.dialect, r.req = body, pieces, dia, &Request{Protocol: p, Messages: make([]Message, 0, len(pieces))}
 	req, err := r.request()
 	if err != nil || !r.met() {
 		return Decode(p, body, lim)
+	}
+	if len(req.Messages) == 0 {
+		req.Messages = nil
 	}
 	for i := range pieces {
 		if k := &pieces[i]; k.hole < 0 && k.known.facts != 0 {
@@ -116,7 +126,7 @@ func (d *Digester) pieces(p mooring.Protocol, dia dialect, body []byte) []stretc
 	if !c.open('{') {
 		return nil
 	}
-	out := make([]stretch, 0, 64)
+	out := make([]stretch, 0, min(len(body)/usualMessage+16, mostGuessed))
 	for c.more() {
 		name := c.value()
 		c.space()
@@ -229,8 +239,14 @@ func (p *stretch) learn(facts knownFact, role string) {
 	p.known.role, p.known.depth = as, uint32(depth)
 }
 
-// nesting is how deep a value nests; 0 for one that is neither list nor object.
+// fewBrackets is up to which number of brackets they are taken for nested, one in the other.
+const fewBrackets = 8
+
+// nesting is how deep a value nests at most; 0 for one that is neither list nor object.
 func nesting(value []byte) int {
+	if n := bytes.Count(value, []byte{'['}) + bytes.Count(value, []byte{'{'}); n <= fewBrackets {
+		return n
+	}
 	depth, most := 0, 0
 	for i := 0; i < len(value); i++ {
 		switch value[i] {

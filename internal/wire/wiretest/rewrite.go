@@ -54,7 +54,7 @@ func decode(text []byte) (any, error) {
 type writer struct{ *rand.Rand }
 
 func (w writer) one(choices ...string) string { return choices[w.IntN(len(choices))] }
-func (w writer) coin() bool                    { return w.IntN(2) == 0 }
+func (w writer) coin() bool                   { return w.IntN(2) == 0 }
 
 // message changes a message of chat or messages once.
 func (w writer) message(p mooring.Protocol, m map[string]any) {

@@ -51,7 +51,7 @@ func messagesPart(n *normal, kind, part []byte) {
 	case "tool_use":
 		n.call(member(part, "id"), member(part, "name"), member(part, "input"))
 	case "tool_result":
-		n.result(member(part, "tool_use_id"), member(part, "content"), messagesResultPart, string(member(part, "is_error")) == "true")
+		n.result(member(part, "tool_use_id"), member(part, "content"), member(part, "is_error"), messagesResultPart)
 	case "image":
 		messagesImage(n, part)
 	default:

@@ -154,7 +154,7 @@ func (n *normal) spoken(from int) {
 
 // say appends a text that is no JSON any more, and may change it; nothing where it means nothing.
 func (n *normal) say(letter byte, text []byte) {
-	if text = meaning(text, n.assistant); len(text) > 0 {
+	if text = n.meaning(text); len(text) > 0 {
 		n.put(letter, text)
 	}
 }
@@ -189,13 +189,13 @@ func (n *normal) custom(id, name, input []byte) {
 	n.put('y', plain(input))
 }
 
-// result appends what a tool gave, less its place among the others: parallel results come in any order.
-func (n *normal) result(id, content []byte, other partForm, failed bool) {
+// result appends what a tool gave, and whether that is an error, less its place among the others: parallel results come in any order.
+func (n *normal) result(id, content, failed []byte, other partForm) {
 	form, words := len(n.form), len(n.words)
 	n.id('r', id)
 	n.content(content, other)
 	n.spoken(words)
-	if failed {
+	if string(failed) == "true" {
 		n.put('e')
 	}
 	n.results = append(n.results, n.form[form:]...)

@@ -133,9 +133,9 @@ func (d *Digester) pieces(p mooring.Protocol, dia dialect, body []byte) []stretc
 		at := c.i
 		if dia.lists && string(plain(name)) == dia.talk && c.open('[') {
 			for c.more() {
-				at := c.i
+				start := c.i
 				if v := c.value(); kindOf(v) == '{' {
-					out = append(out, d.piece(p, v, at, factMessage))
+					out = append(out, d.piece(p, v, start, factMessage))
 				}
 			}
 			c.i++
@@ -236,7 +236,7 @@ func (p *stretch) learn(facts knownFact, role string) {
 		return
 	}
 	p.known.facts |= facts
-	p.known.role, p.known.depth = as, uint32(depth)
+	p.known.role, p.known.depth = as, uint32(depth) //nolint:gosec // bounded above
 }
 
 // fewBrackets is up to which number of brackets they are taken for nested, one in the other.

@@ -113,7 +113,7 @@ func (d *Digester) Decode(p mooring.Protocol, body []byte, lim Limits) (*Request
 		req.Messages = nil
 	}
 	for i := range pieces {
-		if k := &pieces[i]; k.hole < 0 && k.known.facts != 0 {
+		if k := &pieces[i]; k.hole < 0 && k.known.facts&(factMessage|factValue) != 0 {
 			d.cache.Set(k.key, k.known)
 		}
 	}
@@ -152,9 +152,8 @@ func (d *Digester) pieces(p mooring.Protocol, dia dialect, body []byte) []stretc
 // piece looks up what is known of bytes as a message or value.
 func (d *Digester) piece(p mooring.Protocol, raw []byte, at int, as knownFact) stretch {
 	out := stretch{raw: raw, at: at, hole: -1, by: d, key: d.key(p, raw)}
-	known, ok := d.cache.Get(out.key)
-	if ok && known.facts&as != 0 {
-		out.known, out.hole = known, 0
+	if out.known, _ = d.cache.Get(out.key); out.known.facts&as != 0 {
+		out.hole = 0
 	}
 	return out
 }

@@ -61,7 +61,7 @@ func knownRoleOf(role string) knownRole {
 const (
 	holeText     = "{}"
 	usualMessage = 800     // bytes, to guess how many there are
-	mostGuessed  = 4096    // pieces
+	mostPieces   = 4096    // of a body; what stands behind them is read, so a flood of tiny messages costs no more than that
 	pieceSize    = 4 << 10 // from how many bytes on the value of a member is a piece: tools, a system prompt
 	pieceDepth   = 9000    // deeper values are always read: jsontext has a bound of its own
 )
@@ -126,13 +126,16 @@ func (d *Digester) pieces(p mooring.Protocol, dia dialect, body []byte) []stretc
 	if !c.open('{') {
 		return nil
 	}
-	out := make([]stretch, 0, min(len(body)/usualMessage+16, mostGuessed))
-	for c.more() {
+	out := make([]stretch, 0, min(len(body)/usualMessage+16, mostPieces))
+	for c.more() && len(out) < mostPieces {
 		name := c.value()
 		c.space()
 		at := c.i
 		if dia.lists && string(plain(name)) == dia.talk && c.open('[') {
 			for c.more() {
+				if len(out) == mostPieces {
+					return out
+				}
 				start := c.i
 				if v := c.value(); kindOf(v) == '{' {
 					out = append(out, d.piece(p, v, start, factMessage))

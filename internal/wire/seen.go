@@ -132,16 +132,7 @@ func (d *Digester) pieces(p mooring.Protocol, dia dialect, body []byte) []stretc
 		c.space()
 		at := c.i
 		if dia.lists && string(plain(name)) == dia.talk && c.open('[') {
-			for c.more() {
-				if len(out) == mostPieces {
-					return out
-				}
-				start := c.i
-				if v := c.value(); kindOf(v) == '{' {
-					out = append(out, d.piece(p, v, start, factMessage))
-				}
-			}
-			c.i++
+			out = d.messagePieces(out, p, &c)
 			continue
 		}
 		v := c.value()
@@ -149,6 +140,18 @@ func (d *Digester) pieces(p mooring.Protocol, dia dialect, body []byte) []stretc
 			out = append(out, d.piece(p, v, at, factValue))
 		}
 	}
+	return out
+}
+
+// messagePieces adds the objects of the list that the cursor stands in.
+func (d *Digester) messagePieces(out []stretch, p mooring.Protocol, c *cursor) []stretch {
+	for c.more() && len(out) < mostPieces {
+		start := c.i
+		if v := c.value(); kindOf(v) == '{' {
+			out = append(out, d.piece(p, v, start, factMessage))
+		}
+	}
+	c.i++
 	return out
 }
 

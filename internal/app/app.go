@@ -152,7 +152,9 @@ func (a *App) build(cfg *config.Config) {
 		Log: a.opts.Log, Now: a.opts.Now, HeaderTimeout: cfg.Limits.HeaderTimeout, SessionHeaders: a.ident.HeaderNames, Spent: a.reader.KeyUse,
 		Answered: a.metrics.Answered,
 	})
-	a.relay = relay.New(relay.Options{Gate: a.server, Runner: a.runner(), Fleet: a.fleet, Forward: a.forward(), Log: a.opts.Log})
+	a.relay = relay.New(relay.Options{
+		Gate: a.server, Runner: a.runner(), Fleet: a.fleet, Forward: a.forward(), Log: a.opts.Log, Digester: a.ident.Digester,
+	})
 	a.setRules(cfg)
 }
 

@@ -118,7 +118,7 @@ func (a *App) startUnheard(ctx context.Context) (err error) {
 	if err := a.open(ctx, cfg); err != nil {
 		return err
 	}
-	a.build(cfg) //nolint:contextcheck // what it starts outlives the start
+	a.build(cfg)                                              //nolint:contextcheck // what it starts outlives the start
 	a.onStop(func() { a.closed("server", a.server.Close()) }) //nolint:contextcheck // closing is not cut short
 	return a.takeUp(ctx)
 }

@@ -6,7 +6,7 @@ GOLANGCI_VERSION := v2.15.0
 RACE := turn record route forward identify serve relay search workspace app
 FUZZTIME ?= 30s
 
-.PHONY: run build test lint race fuzz bench sdks clients test-clients docs clean
+.PHONY: run build test lint race fuzz bench eval eval-docs sdks clients test-clients docs clean
 
 run: build ## start the server
 	bin/mooring serve
@@ -34,6 +34,16 @@ fuzz: ## every fuzz target for FUZZTIME
 
 bench: ## against a direct call and the least that a Go gateway can cost
 	go run ./test/bench -rounds 5
+
+eval: ## how well conversations are told apart, on the kept traces and on made-up traffic; SEED=n makes up one more
+	rm -rf .cache/traces && mkdir -p .cache/traces
+	for seed in 1 2 3 $(SEED); do go run ./test/traces -seed $$seed -out .cache/traces/$$seed || exit 1; done
+	go build -o .cache/mooring-eval ./cmd/mooring
+	@echo && echo "The kept traces:" && .cache/mooring-eval eval --baselines test/traces/testdata
+	@echo && echo "Made-up traffic, seeds 1 2 3 $(SEED):" && .cache/mooring-eval eval --baselines .cache/traces/*
+
+eval-docs: ## the same, into docs/identification.md
+	scripts/eval-docs.sh
 
 sdks: test/sdk/js/node_modules/.installed ## the official JavaScript SDKs, pinned, for test/sdk
 

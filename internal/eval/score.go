@@ -25,7 +25,7 @@ type Prediction struct {
 // Share counts what was right of what was judged.
 type Share struct{ Right, Of int }
 
-func (s *Share) count(right bool) {
+func (s *Share) count(right bool) { //nolint:revive // what is counted is whether it is so
 	s.Of++
 	if right {
 		s.Right++
@@ -211,7 +211,7 @@ func (*scoring) count(in map[talk]tally, key talk, label string) {
 	in[key][label]++
 }
 
-func one(yes bool) int {
+func one(yes bool) int { //nolint:revive // as above
 	if yes {
 		return 1
 	}

@@ -76,7 +76,7 @@ func TestFiles(t *testing.T) {
 	_, _ = z.Write([]byte(line))
 	z.Close()
 	f.Close()
-	if err := os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte("{}"), 0o600); err != nil {
+	if err = os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	files, err := eval.Files([]string{dir})

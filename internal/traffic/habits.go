@@ -55,8 +55,20 @@ func (w *world) some(p protocol, n int) habits {
 // each are all habits, one by one.
 func each() []habits {
 	return []habits{
-		{marks: true}, {parts: true}, {thoughts: true}, {reminders: true}, {notes: true}, {clock: true}, {midway: true}, {trim: true}, {pad: true},
-		{reargs: true}, {blank: true}, {window: 6}, {unicode: true}, {models: true},
+		{marks: true},
+		{parts: true},
+		{thoughts: true},
+		{reminders: true},
+		{notes: true},
+		{clock: true},
+		{midway: true},
+		{trim: true},
+		{pad: true},
+		{reargs: true},
+		{blank: true},
+		{window: 6},
+		{unicode: true},
+		{models: true},
 	}
 }
 
@@ -66,37 +78,9 @@ const keptResults = 3
 // view is the history as the talk's client sends it now.
 func (t *talk) view() []message {
 	h := &t.habits
-	out := slices.Clone(t.history)
-	if h.window > 0 && len(out) > h.window {
-		from := len(out) - h.window
-		for from > 0 && out[from].role != "user" { // a list begins with a person's words
-			from--
-		}
-		out = out[from:]
-	}
+	out := h.cut(slices.Clone(t.history))
 	for i := range out {
-		m := &out[i]
-		old := i < len(out)-keptResults
-		if h.blank && old && m.role == "tool" {
-			m.results = slices.Clone(m.results)
-			for j := range m.results {
-				m.results[j].text = "[old output removed]"
-			}
-		}
-		if m.role != "assistant" {
-			continue
-		}
-		if h.trim {
-			m.text = strings.TrimSpace(m.text)
-		}
-		if h.pad && m.text != "" {
-			m.text += "\n"
-		}
-	}
-	for i := range out {
-		if h.unicode && i < len(out)-1 {
-			out[i].text = norm.NFD.String(out[i].text)
-		}
+		h.rewrite(&out[i], len(out)-1-i)
 	}
 	if h.midway && len(out) > 1 && out[len(out)-1].role == "user" {
 		note := message{role: "system", text: fmt.Sprintf("The window shows %s now.", codeFile(t.w.whim))}
@@ -106,6 +90,37 @@ func (t *talk) view() []message {
 		t.model += "-mini"
 	}
 	return append(slices.Clone(t.front), out...)
+}
+
+// cut leaves the oldest messages out.
+func (h *habits) cut(all []message) []message {
+	if h.window == 0 || len(all) <= h.window {
+		return all
+	}
+	from := len(all) - h.window
+	for from > 0 && all[from].role != "user" { // a list begins with a person's words
+		from--
+	}
+	return all[from:]
+}
+
+// rewrite changes a message that stands so many before the last one.
+func (h *habits) rewrite(m *message, back int) {
+	if h.blank && back >= keptResults && m.role == "tool" {
+		m.results = slices.Clone(m.results)
+		for j := range m.results {
+			m.results[j].text = "[old output removed]"
+		}
+	}
+	if h.trim && m.role == "assistant" {
+		m.text = strings.TrimSpace(m.text)
+	}
+	if h.pad && m.role == "assistant" && m.text != "" {
+		m.text += "\n"
+	}
+	if h.unicode && back > 0 {
+		m.text = norm.NFD.String(m.text)
+	}
 }
 
 func (h *habits) systemOf(t *talk) string {
@@ -174,7 +189,7 @@ func (h *habits) messagesContent(t *talk, view []message, i int) any {
 
 // plainText says that a text so many messages before the end is sent as such and not as a list of parts.
 func (h *habits) plainText(back int) bool {
-	return !(h.parts && back > 0) && !(h.marks && back < 2)
+	return (!h.parts || back == 0) && (!h.marks || back >= 2)
 }
 
 // mark puts a cache mark on the last block of the newest messages.

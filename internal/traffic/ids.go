@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"mooring"
@@ -47,9 +48,7 @@ func (n naming) name(t *talk, id string) {
 	t.client, t.named = n.client, true
 	t.headers = func() eval.Headers {
 		h := eval.Headers{}
-		for name, v := range n.always {
-			h[name] = v
-		}
+		maps.Copy(h, n.always)
 		for _, name := range n.header {
 			h[name] = []string{id}
 		}
@@ -184,6 +183,29 @@ func unlistedHeader(w *world) {
 	}
 }
 
+// learnedHeader: once many conversations have shown what an unlisted header names, the program keeps its histories to itself and
+// sends what is new alone: nothing else names the conversation then.
+func learnedHeader(w *world) {
+	person := uuid(w.rng)
+	for i := range 16 {
+		t := w.open(chat)
+		t.client = "unlisted"
+		id := mixedText(w.rng, 22)
+		t.headers = func() eval.Headers {
+			return eval.Headers{"x-plank-thread": {id}, "x-plank-person": {person}, "x-plank-call": {uuid(w.rng)}}
+		}
+		if i < 10 {
+			t.chatter(4)
+			continue
+		}
+		t.now += 600 // when the others are through
+		for range 3 {
+			t.history = []message{{role: "user", text: t.follow() + " " + t.opening()}}
+			t.ask(turnOptions{})
+		}
+	}
+}
+
 // sharedID: a program sends the id of the root with everything that its agents do.
 func sharedID(w *world) {
 	for range 5 {
@@ -229,68 +251,82 @@ func claudeHeaders(w *world, id, agent, parent string) eval.Headers {
 // claude: Claude Code with sub-agents, nested ones too, pings, titles, token counts and compaction.
 func claude(w *world) {
 	for i := range 4 {
-		t := w.coder(messages)
+		c := &claudeCode{talk: w.coder(messages), id: uuid(w.rng), hints: i%2 == 0}
+		t := c.talk
 		t.client, t.path, t.named = "claude-code", "/v1/messages?beta=true", true
-		id, hints := uuid(w.rng), i%2 == 0
 		device := hexText(w.rng, 64)
 		if !w.plain {
 			t.habits = habits{marks: true, thoughts: true, notes: true}
 		}
-		t.headers = func() eval.Headers { return claudeHeaders(w, id, "", "") }
+		t.headers = func() eval.Headers { return claudeHeaders(w, c.id, "", "") }
 		t.fields = func(b object) {
-			b["metadata"] = object{"user_id": string(encode(object{"device_id": device, "account_uuid": "", "session_id": id}))}
+			b["metadata"] = object{"user_id": string(encode(object{"device_id": device, "account_uuid": "", "session_id": c.id}))}
 		}
-		class := func(h eval.Headers, name string) eval.Headers {
-			if hints {
-				h["x-claude-code-request-class"] = []string{name}
-			}
-			return h
-		}
-		ping := object{"model": "claude-wren-3", "max_tokens": 1, "messages": []object{{"role": "user", "content": "quota"}}}
-		t.fields(ping)
-		t.send(turnOptions{kind: mooring.KindSide, body: ping, headers: class(t.headers(), "auxiliary")})
 		prompt := chore(w.rng)
-		title := object{
-			"model": "claude-wren-3", "max_tokens": 200, "system": pick(w.rng, languages()[0].titles), "messages": []object{{"role": "user", "content": prompt}},
-		}
-		t.fields(title)
-		t.send(turnOptions{kind: mooring.KindSide, body: title, headers: class(t.headers(), "auxiliary")})
+		c.beside("quota", "", 1)
+		c.beside(prompt, pick(w.rng, languages()[0].titles), 200)
 		t.task(prompt, 2)
 		count := object{"model": t.model, "messages": t.messagesList(t.view())}
 		t.send(turnOptions{kind: mooring.KindSide, body: count, path: "/v1/messages/count_tokens?beta=true"})
 		t.history = append(t.history, message{role: "user", text: chore(w.rng)})
-		prompts := []string{errand(w.rng), errand(w.rng)}
-		t.spawn(prompts...)
-		var reports []string
-		end := t.now
-		for j, p := range prompts {
-			s := t.sub("You look things up in a repository and report.")
-			agent := "a" + hexText(w.rng, 16)
-			s.named, s.fields, s.habits = true, t.fields, t.habits
-			s.headers = func() eval.Headers { return class(claudeHeaders(w, id, agent, ""), "subagent") }
-			if j == 1 {
-				s.history = append(s.history, message{role: "user", text: p})
-				deeper := errand(w.rng)
-				s.spawn(deeper)
-				n := s.sub("You read one file.")
-				inner := "a" + hexText(w.rng, 16)
-				n.named, n.fields, n.habits = true, t.fields, t.habits
-				n.headers = func() eval.Headers { return class(claudeHeaders(w, id, inner, agent), "subagent") }
-				got := n.task(deeper, 1).Text
-				s.now = n.now
-				s.collect([]string{got})
-				reports = append(reports, s.work(1).Text)
-			} else {
-				reports = append(reports, s.task(p, 2).Text)
-			}
-			end = max(end, s.now)
-		}
-		t.now = end
-		t.collect(reports)
+		c.agents()
 		t.work(2)
-		t.compact(languages()[0], func(h eval.Headers) eval.Headers { return class(h, "compaction") })
+		t.compact(languages()[0], func(h eval.Headers) eval.Headers { return c.class(h, "compaction") })
 		t.task(chore(w.rng), 2)
 	}
+}
+
+// claudeCode is one running program.
+type claudeCode struct {
+	*talk
+	id    string
+	hints bool // it says what kind of request it sends
+}
+
+func (c *claudeCode) class(h eval.Headers, name string) eval.Headers {
+	if c.hints {
+		h["x-claude-code-request-class"] = []string{name}
+	}
+	return h
+}
+
+// beside sends a request that is no part of the talk.
+func (c *claudeCode) beside(words, system string, most int) {
+	body := object{"model": "claude-wren-3", "max_tokens": most, "messages": []object{{"role": "user", "content": words}}}
+	if system != "" {
+		body["system"] = system
+	}
+	c.fields(body)
+	c.send(turnOptions{kind: mooring.KindSide, body: body, headers: c.class(c.headers(), "auxiliary")})
+}
+
+// agent begins a sub-agent below a talk.
+func (c *claudeCode) agent(of *talk, agent, parent string) *talk {
+	s := of.sub("You look things up in a repository and report.")
+	s.named, s.fields, s.habits = true, c.fields, c.habits
+	s.headers = func() eval.Headers { return c.class(claudeHeaders(c.w, c.id, agent, parent), "subagent") }
+	return s
+}
+
+// agents runs two sub-agents side by side, one of which has one of its own.
+func (c *claudeCode) agents() {
+	r := c.w.rng
+	prompts := []string{errand(r), errand(r)}
+	c.spawn(prompts...)
+	first := c.agent(c.talk, "a"+hexText(r, 16), "")
+	reports := []string{first.task(prompts[0], 2).Text}
+	name := "a" + hexText(r, 16)
+	second := c.agent(c.talk, name, "")
+	second.history = append(second.history, message{role: "user", text: prompts[1]})
+	deeper := errand(r)
+	second.spawn(deeper)
+	inner := c.agent(second, "a"+hexText(r, 16), name)
+	found := inner.task(deeper, 1).Text
+	second.now = inner.now
+	second.collect([]string{found})
+	reports = append(reports, second.work(1).Text)
+	c.now = max(first.now, second.now)
+	c.collect(reports)
 }
 
 // claudeLegacy: older Claude Code, whose sub-agents and titles send the parent's id and nothing else.
@@ -341,9 +377,7 @@ func codex(w *world) {
 					"user-agent": {"codex_cli_rs/0.171.0"}, "originator": {"codex_cli_rs"}, "session-id": {root}, "thread-id": {thread},
 					"x-client-request-id": {thread}, "x-codex-window-id": {thread + ":0"},
 				}
-				for name, v := range more {
-					h[name] = v
-				}
+				maps.Copy(h, more)
 				return h
 			}
 			t.fields = func(b object) {

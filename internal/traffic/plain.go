@@ -132,11 +132,7 @@ func pictures(w *world) {
 		t := w.open(pick(w.rng, []protocol{chat, messages}))
 		t.habits = w.some(t.proto, w.rng.IntN(2))
 		for i := range 4 {
-			raw := make([]byte, 120)
-			for j := range raw {
-				raw[j] = byte(w.rng.IntN(256))
-			}
-			m := message{role: "user", image: base64.StdEncoding.EncodeToString(raw)}
+			m := message{role: "user", image: base64.StdEncoding.EncodeToString([]byte(mixedText(w.rng, 120)))}
 			if i == 2 {
 				m = message{role: "user", text: t.follow()}
 			}

@@ -3,8 +3,6 @@ package traffic
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 
 	"mooring"
 	"mooring/internal/eval"
@@ -67,16 +65,15 @@ type turnOptions struct {
 	body    object      // in place of the one made of the history
 	path    string
 	headers eval.Headers // in place of the talk's
-	parent  *talk
 }
 
 // wait lets time pass.
 func (t *talk) wait(least, most float64) { t.now += least + t.w.rng.Float64()*(most-least) }
 
 // say sends what a person says and takes the answer into the history.
-func (t *talk) say(text string) *eval.Reply {
+func (t *talk) say(text string) {
 	t.history = append(t.history, message{role: "user", text: text})
-	return t.ask(turnOptions{})
+	t.ask(turnOptions{})
 }
 
 // ask sends the history as it stands and takes the answer into it.
@@ -155,6 +152,7 @@ func (t *talk) answerID() string {
 		return "msg_01" + mixedText(t.w.rng, 22)
 	case responses:
 		return "resp_" + hexText(t.w.rng, 48)
+	case chat:
 	}
 	return "chatcmpl-" + mixedText(t.w.rng, 24)
 }
@@ -164,164 +162,6 @@ func (t *talk) callID() string {
 		return "toolu_01" + mixedText(t.w.rng, 20)
 	}
 	return "call_" + mixedText(t.w.rng, 22)
-}
-
-// body is a request with these messages.
-func (t *talk) body(view []message) object {
-	b := object{"model": t.model}
-	if t.stream {
-		b["stream"] = true
-	}
-	system := t.habits.systemOf(t)
-	switch t.proto {
-	case messages:
-		b["max_tokens"] = 4096
-		if system != "" {
-			b["system"] = t.habits.systemBlocks(system)
-		}
-		b["messages"] = t.messagesList(view)
-	case responses:
-		if system != "" {
-			b["instructions"] = system
-		}
-		b["input"] = t.responsesList(view)
-	default:
-		list := t.chatList(view)
-		if system != "" {
-			list = slices.Insert(list, 0, object{"role": "system", "content": system})
-		}
-		b["messages"] = list
-	}
-	if t.tools {
-		b["tools"] = t.toolList()
-	}
-	if t.fields != nil {
-		t.fields(b)
-	}
-	return b
-}
-
-func (t *talk) chatList(view []message) []object {
-	var out []object
-	for i, m := range view {
-		switch m.role {
-		case "tool":
-			for _, r := range m.results {
-				out = append(out, object{"role": "tool", "tool_call_id": r.id, "content": r.text})
-			}
-		case "assistant":
-			a := object{"role": "assistant", "content": t.habits.chatContent(t, view, i)}
-			if len(m.calls) > 0 {
-				if m.text == "" {
-					a["content"] = nil
-				}
-				calls := make([]object, len(m.calls))
-				for j, c := range m.calls {
-					calls[j] = object{"id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": t.habits.arguments(t, c)}}
-				}
-				a["tool_calls"] = calls
-			}
-			out = append(out, a)
-		default:
-			out = append(out, object{"role": m.role, "content": t.habits.chatContent(t, view, i)})
-		}
-	}
-	return out
-}
-
-func (t *talk) messagesList(view []message) []object {
-	var out []object
-	for i, m := range view {
-		switch m.role {
-		case "tool":
-			blocks := make([]object, 0, len(m.results))
-			for _, r := range m.results {
-				blocks = append(blocks, object{"type": "tool_result", "tool_use_id": r.id, "content": r.text})
-			}
-			t.habits.mark(blocks, len(view)-1-i)
-			out = append(out, object{"role": "user", "content": blocks})
-		case "assistant":
-			var blocks []object
-			if m.thinking != "" && t.habits.keepsThinking(view, i) {
-				blocks = append(blocks, object{"type": "thinking", "thinking": m.thinking, "signature": eval.Signature(m.thinking)})
-			}
-			if m.text != "" {
-				blocks = append(blocks, object{"type": "text", "text": m.text})
-			}
-			for _, c := range m.calls {
-				blocks = append(blocks, object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": json.RawMessage(t.habits.arguments(t, c))})
-			}
-			if len(blocks) == 1 && m.text != "" && t.habits.plainText(len(view)-1-i) {
-				out = append(out, object{"role": "assistant", "content": m.text})
-				continue
-			}
-			out = append(out, object{"role": "assistant", "content": blocks})
-		default:
-			out = append(out, object{"role": m.role, "content": t.habits.messagesContent(t, view, i)})
-		}
-	}
-	return out
-}
-
-func (t *talk) responsesList(view []message) []object {
-	var out []object
-	for _, m := range view {
-		switch m.role {
-		case "tool":
-			for _, r := range m.results {
-				out = append(out, object{"type": "function_call_output", "call_id": r.id, "output": r.text})
-			}
-		case "assistant":
-			if m.thinking != "" {
-				out = append(out, object{"type": "reasoning", "id": "rs_" + eval.Signature(m.thinking), "summary": []object{}, "encrypted_content": eval.Signature(m.thinking)})
-			}
-			if m.text != "" {
-				out = append(out, object{"type": "message", "role": "assistant", "content": []object{{"type": "output_text", "text": m.text, "annotations": []object{}}}})
-			}
-			for _, c := range m.calls {
-				out = append(out, object{"type": "function_call", "call_id": c.ID, "name": c.Name, "arguments": t.habits.arguments(t, c)})
-			}
-		default:
-			parts := []object{}
-			if m.image != "" {
-				parts = append(parts, object{"type": "input_image", "image_url": "data:image/png;base64," + m.image})
-			}
-			if m.text != "" {
-				parts = append(parts, object{"type": "input_text", "text": m.text})
-			}
-			out = append(out, object{"type": "message", "role": m.role, "content": parts})
-		}
-	}
-	return out
-}
-
-type tool struct{ chat, messages string }
-
-func toolNames() []tool {
-	return []tool{{"open_file", "View"}, {"shell", "Shell"}, {"find_text", "Find"}, {"patch", "Patch"}, {"delegate", "Agent"}}
-}
-
-func (t *talk) toolName(i int) string {
-	if t.proto == messages {
-		return toolNames()[i].messages
-	}
-	return toolNames()[i].chat
-}
-
-func (t *talk) toolList() []object {
-	var out []object
-	for i := range toolNames() {
-		name, schema := t.toolName(i), object{"type": "object", "properties": object{"input": object{"type": "string"}}}
-		switch t.proto {
-		case messages:
-			out = append(out, object{"name": name, "input_schema": schema})
-		case responses:
-			out = append(out, object{"type": "function", "name": name, "parameters": schema})
-		default:
-			out = append(out, object{"type": "function", "function": object{"name": name, "parameters": schema}})
-		}
-	}
-	return out
 }
 
 const delegating = 4 // position of the tool that starts a sub-agent
@@ -401,8 +241,8 @@ func (t *talk) sub(system string) *talk {
 	return s
 }
 
-// spawn has the model start sub-agents with these prompts, and gives its answer.
-func (t *talk) spawn(prompts ...string) *eval.Reply {
+// spawn has the model start sub-agents with these prompts.
+func (t *talk) spawn(prompts ...string) {
 	reply := &eval.Reply{Status: 200, Text: pick(t.w.rng, []string{"", "I hand this out.", "Two things at once."})}
 	for _, p := range prompts {
 		reply.ToolCalls = append(reply.ToolCalls, eval.Call{
@@ -410,15 +250,14 @@ func (t *talk) spawn(prompts ...string) *eval.Reply {
 		})
 	}
 	t.ask(turnOptions{reply: reply})
-	return reply
 }
 
 // collect takes what sub-agents reported as the results of the last answer's calls.
 func (t *talk) collect(reports []string) {
 	last := t.history[len(t.history)-1]
 	m := message{role: "tool"}
-	for i, c := range last.calls {
-		m.results = append(m.results, result{c.ID, reports[i]})
+	for i, report := range reports {
+		m.results = append(m.results, result{last.calls[i].ID, report})
 	}
 	t.history = append(t.history, m)
 }
@@ -429,67 +268,4 @@ func encode(v any) json.RawMessage {
 		panic("traffic: no JSON: " + err.Error()) // built from texts and numbers only
 	}
 	return out
-}
-
-// opener is the first request of a talk without an id.
-type opener struct {
-	line int
-	key  string
-}
-
-// world is where the talks of a family take place.
-type world struct {
-	rng     *rand.Rand // what is said
-	whim    *rand.Rand // how it is sent
-	plain   bool       // nobody changes a history
-	tenant  string     // of the next talks
-	family  string
-	lines   []eval.Line
-	openers []opener
-	talks   int
-}
-
-// open begins a talk.
-func (w *world) open(p protocol) *talk {
-	w.talks++
-	t := &talk{
-		w: w, tenant: w.tenant, client: "program", session: fmt.Sprintf("T%d", w.talks), kind: mooring.KindMain, proto: p, stream: w.rng.IntN(2) == 0,
-		now: w.rng.Float64() * 240, lang: pick(w.rng, languages()), system: pick(w.rng, systems()),
-	}
-	t.topic = pick(w.rng, t.lang.topics)
-	t.model = map[protocol]string{chat: "mist-2", messages: "claude-heron-3", responses: "gpt-lake-1"}[p]
-	return t
-}
-
-func systems() []string {
-	return []string{"You help people who build things with their hands.", "Answer like a patient workshop teacher.", "You are the assistant of a small museum of crafts.", ""}
-}
-
-func coderSystems() []string {
-	return []string{"You change code in a repository. Use the tools, one small step at a time.", "You are a terminal companion for programmers. Tests come first."}
-}
-
-// coder begins a talk with a coding agent.
-func (w *world) coder(p protocol) *talk {
-	t := w.open(p)
-	t.client, t.tools, t.system = "coder", true, pick(w.rng, coderSystems())
-	return t
-}
-
-// opening is a first question.
-func (t *talk) opening() string { return fill(t.w.rng, pick(t.w.rng, t.lang.openers), t.topic) }
-
-// follow is a further one.
-func (t *talk) follow() string { return fill(t.w.rng, pick(t.w.rng, t.lang.follows), t.topic) }
-
-// chatter is a talk of so many questions.
-func (t *talk) chatter(turns int) {
-	for i := range turns {
-		if i == 0 {
-			t.say(t.opening())
-			continue
-		}
-		t.wait(2, 40)
-		t.say(t.follow())
-	}
 }

@@ -51,7 +51,7 @@ func (t *talk) compact(lang *language, headers func(eval.Headers) eval.Headers) 
 }
 
 // compactions: histories that are replaced by their summaries, twice in a long talk.
-func compactions(w *world, named bool) {
+func compactions(w *world, named bool) { //nolint:revive // it is a variant of a family
 	for i := range 12 {
 		t := w.open(pick(w.rng, []protocol{chat, messages}))
 		if i%2 == 0 {
@@ -354,53 +354,58 @@ func tenants(w *world) {
 // chains: requests that follow an answer by its id, and conversations that the server keeps.
 func chains(w *world) {
 	for i := range 9 {
-		t := w.open(responses)
-		t.client = "assistants"
-		var answers []string
-		ask := func(previous string) {
-			words := t.opening()
-			if len(answers) > 0 {
-				words = t.follow()
-			}
-			var input any = words
-			if w.rng.IntN(2) == 0 {
-				input = []object{{"type": "message", "role": "user", "content": []object{{"type": "input_text", "text": words}}}}
-			}
-			body := object{"model": t.model, "instructions": t.system, "input": input, "store": true}
-			if previous != "" {
-				body["previous_response_id"] = previous
-			}
-			if t.fields != nil {
-				t.fields(body)
-			}
-			answers = append(answers, t.send(turnOptions{body: body}).ID)
-		}
+		c := &chain{talk: w.open(responses)}
+		c.client = "assistants"
 		switch i % 3 {
 		case 0:
-			ask("")
+			c.ask("")
 			for range 3 {
-				ask(answers[len(answers)-1])
+				c.ask(c.answers[len(c.answers)-1])
 			}
-			ask(answers[1]) // from an older answer
-			ask(answers[len(answers)-1])
+			c.ask(c.answers[1]) // from an older answer
+			c.ask(c.answers[len(c.answers)-1])
 		case 1:
-			t.named = true
-			id := "conv_" + hexText(w.rng, 40)
-			object1 := w.rng.IntN(2) == 0
-			t.fields = func(b object) {
-				if b["conversation"] = any(id); object1 {
-					b["conversation"] = object{"id": id}
-				}
+			c.named = true
+			var conversation any = "conv_" + hexText(w.rng, 40)
+			if w.rng.IntN(2) == 0 {
+				conversation = object{"id": conversation}
 			}
+			c.fields = func(b object) { b["conversation"] = conversation }
 			for range 4 {
-				ask("")
+				c.ask("")
 			}
 		default:
-			ask("resp_" + hexText(w.rng, 48)) // of somewhere else
-			ask(answers[0])
-			ask(answers[1])
+			c.ask("resp_" + hexText(w.rng, 48)) // of somewhere else
+			c.ask(c.answers[0])
+			c.ask(c.answers[1])
 		}
 	}
+}
+
+// chain is a talk whose history the server keeps.
+type chain struct {
+	*talk
+	answers []string // their ids
+}
+
+// ask sends what is new alone.
+func (c *chain) ask(previous string) {
+	words := c.opening()
+	if len(c.answers) > 0 {
+		words = c.follow()
+	}
+	var input any = words
+	if c.w.rng.IntN(2) == 0 {
+		input = []object{{"type": "message", "role": "user", "content": []object{{"type": "input_text", "text": words}}}}
+	}
+	body := object{"model": c.model, "instructions": c.system, "input": input, "store": true}
+	if previous != "" {
+		body["previous_response_id"] = previous
+	}
+	if c.fields != nil {
+		c.fields(body)
+	}
+	c.answers = append(c.answers, c.send(turnOptions{body: body}).ID)
 }
 
 // everything: a little of all at once, under two keys.

@@ -28,7 +28,7 @@ type family struct {
 // Families names what can be made, in order.
 func Families() []string {
 	var out []string
-	for _, f := range families() {
+	for _, f := range catalogue() {
 		out = append(out, f.name)
 	}
 	return out
@@ -36,7 +36,7 @@ func Families() []string {
 
 // Make makes the traffic of a family.
 func Make(name string, o Options) (*eval.Trace, error) {
-	i := slices.IndexFunc(families(), func(f family) bool { return f.name == name })
+	i := slices.IndexFunc(catalogue(), func(f family) bool { return f.name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("there is no family %q", name)
 	}
@@ -46,7 +46,7 @@ func Make(name string, o Options) (*eval.Trace, error) {
 		rng: rand.New(rand.NewPCG(o.Seed, h.Sum64())), whim: rand.New(rand.NewPCG(^o.Seed, h.Sum64())), //nolint:gosec // it has to be repeatable
 		plain: o.Plain, family: name, tenant: "north",
 	}
-	families()[i].fill(w)
+	catalogue()[i].fill(w)
 	return w.trace(), nil
 }
 
@@ -74,7 +74,7 @@ func (w *world) markTwins() {
 	}
 }
 
-func families() []family {
+func catalogue() []family {
 	return []family{
 		{name: "openers", fill: openers},
 		{name: "weave", fill: weave},
@@ -94,6 +94,7 @@ func families() []family {
 		{name: "late_ids", fill: lateIDs},
 		{name: "disagreeing_ids", fill: disagreeingIDs},
 		{name: "unlisted_header", fill: unlistedHeader},
+		{name: "learned_header", fill: learnedHeader},
 		{name: "claude", fill: claude},
 		{name: "claude_legacy", fill: claudeLegacy},
 		{name: "codex", fill: codex},

@@ -22,7 +22,7 @@ type language struct {
 	carryOn   []string // what a client puts behind it
 }
 
-func languages() []*language {
+func languages() []*language { //nolint:funlen // it is a list
 	return []*language{
 		{
 			name:      "English",
@@ -75,7 +75,7 @@ func languages() []*language {
 			titles:    []string{"Ponle a esta conversación un título de cinco palabras como máximo.", "Genera un título corto para la siguiente conversación. Responde solo con el título."},
 			tags:      []string{"Da de una a tres etiquetas (tags) para la siguiente conversación, en JSON."},
 			suggest:   []string{"Sugiere tres preguntas de seguimiento que el usuario podría hacer, en JSON."},
-			compact:   []string{"Se acaba el espacio. Resume toda esta conversación para que otro asistente pueda seguir solo con tu resumen.", "Escribe un resumen detallado de nuestra conversación hasta ahora: objetivo, decisiones, archivos y siguiente paso."},
+			compact:   []string{"Se acaba el espacio. Resume toda esta conversación para que otro asistente pueda seguir solo con tu resumen.", "Escribe un resumen detallado de nuestra conversación hasta ahora: objetivo, acuerdos, archivos y siguiente paso."},
 			summaries: []string{"Objetivo: %s. Hasta ahora hay %d puntos resueltos."},
 			resume:    []string{"Resumen de la conversación anterior:\n\n"},
 			carryOn:   []string{"\n\nSigue donde lo dejamos.", ""},
@@ -139,7 +139,9 @@ func languages() []*language {
 	}
 }
 
-func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
+func pick[T any](r *rand.Rand, of []T) T { //nolint:ireturn // it is the caller's own type
+	return of[r.IntN(len(of))]
+}
 
 // fill puts a topic and numbers into a template.
 func fill(r *rand.Rand, template, topic string) string {

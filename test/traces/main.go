@@ -9,52 +9,54 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 
 	"mooring/internal/traffic"
 )
 
 func main() {
-	seed := flag.Uint64("seed", 1, "what is made up; the same seed gives the same traffic")
-	out := flag.String("out", "traces", "folder for the files")
-	list := flag.Bool("list", false, "name the families and end")
-	flag.Parse()
-	if *list {
-		for _, name := range traffic.Families() {
-			fmt.Println(name)
-		}
-		return
+	if err := run(os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "traces:", err)
+		os.Exit(2) //nolint:forbidigo // this is the program
 	}
-	names := flag.Args()
+}
+
+func run(args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("traces", flag.ContinueOnError)
+	seed := flags.Uint64("seed", 1, "what is made up; the same seed gives the same traffic")
+	dir := flags.String("out", "traces", "folder for the files")
+	list := flags.Bool("list", false, "name the families and end")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	names := flags.Args()
 	if len(names) == 0 {
 		names = traffic.Families()
 	}
-	if err := os.MkdirAll(*out, 0o750); err != nil {
-		fail(err)
+	if *list {
+		_, err := fmt.Fprintln(out, strings.Join(names, "\n"))
+		return err
+	}
+	if err := os.MkdirAll(*dir, 0o750); err != nil {
+		return err
 	}
 	for _, name := range names {
-		if !slices.Contains(traffic.Families(), name) {
-			fail(fmt.Errorf("there is no family %q", name))
-		}
-		if err := write(*out, name, *seed); err != nil {
-			fail(err)
+		if err := write(filepath.Join(*dir, name+".jsonl"), name, *seed); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, "traces:", err)
-	os.Exit(2)
-}
-
-func write(dir, name string, seed uint64) (err error) {
+func write(path, name string, seed uint64) (err error) {
 	trace, err := traffic.Make(name, traffic.Options{Seed: seed})
 	if err != nil {
 		return err
 	}
-	f, err := os.Create(filepath.Join(dir, name+".jsonl"))
+	f, err := os.Create(path) //nolint:gosec // the caller's own folder
 	if err != nil {
 		return err
 	}

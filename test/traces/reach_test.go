@@ -99,36 +99,32 @@ func TestReachOnKeptTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &scored{all: eval.Report{Families: map[string]*eval.Score{}}}
-	t.Run("traces", func(t *testing.T) {
-		for _, file := range files {
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".jsonl.gz"), func(t *testing.T) {
-				t.Parallel()
-				trace, err := eval.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
-				s.take(t, trace)
-			})
-		}
-	})
-	s.judge(t)
+	t.Cleanup(func() { s.judge(t) }) // when all traces are through
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".jsonl.gz"), func(t *testing.T) {
+			t.Parallel()
+			trace, err := eval.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.take(t, trace)
+		})
+	}
 }
 
 func TestReachOnFreshTraffic(t *testing.T) {
 	t.Parallel()
 	n := seed(t)
 	s := &scored{all: eval.Report{Families: map[string]*eval.Score{}}}
-	t.Run("families", func(t *testing.T) {
-		for _, name := range traffic.Families() {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				trace, err := traffic.Make(name, traffic.Options{Seed: n})
-				if err != nil {
-					t.Fatal(err)
-				}
-				s.take(t, trace)
-			})
-		}
-	})
-	s.judge(t)
+	t.Cleanup(func() { s.judge(t) }) // when all families are through
+	for _, name := range traffic.Families() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			trace, err := traffic.Make(name, traffic.Options{Seed: n})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.take(t, trace)
+		})
+	}
 }

@@ -47,11 +47,12 @@ type Session struct {
 // AliasClass says under which names an id means the same session (spec of client ids, section c).
 type AliasClass string
 
-// The classes. ClassName is followed by the canonical name of the header or field, as in "name:x-session-affinity".
+// The classes. ClassName and ClassLearned are followed by the canonical name of the header or field, as in "name:x-session-affinity".
 const (
-	ClassAny     AliasClass = "any"     // unguessable shape: the same session under every name
-	ClassGeneric AliasClass = "generic" // short or human-made, under the generic names
-	ClassName    AliasClass = "name:"   // under its own name only
+	ClassAny     AliasClass = "any"      // unguessable shape: the same session under every name
+	ClassGeneric AliasClass = "generic"  // short or human-made, under the generic names
+	ClassName    AliasClass = "name:"    // under its own name only
+	ClassLearned AliasClass = "learned:" // of a header that was learned to name sessions, under its name; the value is a keyed digest
 )
 
 // Alias names a session: tenant, class and value are the key.

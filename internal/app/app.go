@@ -146,12 +146,15 @@ func (a *App) build(cfg *config.Config) {
 	a.onStop(a.route.Close)
 	a.ident = identify.New(identify.Options{
 		Store: a.reader, Secret: a.secret, NewSession: a.ids.session, NewKey: newKey, Headers: cfg.Sessions.Headers, MemoryBytes: int64(cfg.Sessions.Memory),
+		Lessons: a.store.Learned, Refresh: lessonsHold(cfg), Now: time.Now,
 	})
 	a.server = serve.New(serve.Options{
 		Log: a.opts.Log, Now: a.opts.Now, HeaderTimeout: cfg.Limits.HeaderTimeout, SessionHeaders: a.ident.HeaderNames, Spent: a.reader.KeyUse,
 		Answered: a.metrics.Answered,
 	})
-	a.relay = relay.New(relay.Options{Gate: a.server, Runner: a.runner(), Fleet: a.fleet, Forward: a.forward(), Log: a.opts.Log})
+	a.relay = relay.New(relay.Options{
+		Gate: a.server, Runner: a.runner(), Fleet: a.fleet, Forward: a.forward(), Log: a.opts.Log, Digester: a.ident.Digester,
+	})
 	a.setRules(cfg)
 }
 

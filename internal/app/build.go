@@ -76,7 +76,8 @@ func answerLimits(cfg *config.Config) forward.Limits {
 func turnRules(cfg *config.Config) turn.Rules {
 	r := turn.Rules{
 		Concurrency: turn.Concurrency(cfg.Sessions.Concurrency), QueueDepth: cfg.Sessions.Queue.Depth, QueueWait: cfg.Sessions.Queue.Wait,
-		Commands: cfg.Command("new"), Content: cfg.Sessions.MatchContent, NoTexts: cfg.Sessions.Transcripts == config.TranscriptsMetadata,
+		Commands: cfg.Command("new"), Content: cfg.Sessions.MatchContent, Learn: cfg.Sessions.LearnHeaders,
+		NoTexts: cfg.Sessions.Transcripts == config.TranscriptsMetadata,
 	}
 	for _, on := range cfg.Routing.FailoverOn {
 		switch on {

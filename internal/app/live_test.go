@@ -92,6 +92,12 @@ func (l *live) rest() string {
 	return l.read.String()
 }
 
+// end reads to the end and gives the whole answer.
+func (l *live) end() *reply {
+	l.t.Helper()
+	return &reply{t: l.t, status: l.StatusCode, header: l.Header, body: []byte(l.rest())}
+}
+
 // leave goes away as a client does that closes its connection.
 func (l *live) leave() { l.quit() }
 

@@ -218,15 +218,20 @@ func TestNewChatWhileATurnRuns(t *testing.T) {
 					true: {Fault: upstreamtest.Hang}, false: {Text: "early late-words", Fault: upstreamtest.Stall, At: 3},
 				}[of.stream == ""])
 				p := start(t, one(u)+of.yaml)
-				var group sync.WaitGroup
-				var old *reply
-				group.Go(func() { old = p.call(http.MethodPost, chatPath, chatBody("long task", of.stream), "X-Session-Id", "t") })
-				if _, err := u.WaitPosts(t.Context(), 1); err != nil {
-					t.Fatal(err)
+				running := make(chan *reply, 1)
+				if of.stream == "" {
+					go func() { running <- p.call(http.MethodPost, chatPath, chatBody("long task", ""), "X-Session-Id", "t") }()
+					if _, err := u.WaitPosts(t.Context(), 1); err != nil {
+						t.Fatal(err)
+					}
+					eventually(t, "the old turn is stored", func() bool { return p.sessions() == 1 })
+				} else { // before its header is out a stream is refused as a buffered answer is
+					l := p.open(chatPath, chatBody("long task", of.stream), "X-Session-Id", "t")
+					l.until("early ")
+					go func() { running <- l.end() }()
 				}
-				eventually(t, "the old turn is stored", func() bool { return p.sessions() == 1 })
 				r := p.chat("t", text).want(http.StatusOK)
-				group.Wait()
+				old := <-running
 				switch {
 				case of.stream == "" && (old.status != http.StatusConflict || old.header.Get("X-Mooring-Error") != "turn_cancelled"):
 					t.Errorf("the old request got %d %s", old.status, old.body)

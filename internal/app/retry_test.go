@@ -116,16 +116,15 @@ func TestRetryWhileTheFirstRuns(t *testing.T) {
 				hold := make(chan struct{})
 				u.Queue(upstreamtest.Reply{Text: "slow answer", HoldAt: hold, At: 3})
 				p := start(t, one(u))
-				var group sync.WaitGroup
-				var first *reply
-				group.Go(func() { first = p.stream(id, "hello", of.headers[0]...) })
-				if _, err := u.WaitPosts(t.Context(), 1); err != nil {
-					t.Fatal(err)
+				hs := of.headers[0]
+				if id != "" {
+					hs = append([]string{"X-Session-Id", id}, hs...)
 				}
-				eventually(t, "the first turn is stored", func() bool { return p.sessions() == 1 })
+				l := p.open(chatPath, chatBody("hello", `"stream":true,`), hs...)
+				l.until("slow ")
 				second := p.stream(id, "hello", of.headers[1]...).want(http.StatusOK)
 				close(hold)
-				group.Wait()
+				first := l.end()
 				if same := second.header.Get("X-Mooring-Turn") == first.header.Get("X-Mooring-Turn"); same != of.same && first.header.Get("X-Mooring-Turn") != "" {
 					t.Errorf("the same turn: %v, want %v", same, of.same)
 				}

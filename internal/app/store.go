@@ -136,6 +136,14 @@ func CheckStore(ctx context.Context, cfg config.Config) (stray int, err error) {
 
 const storeCheckTimeout = 10 * time.Second
 
+// lessonsHold is how long what was read of learned headers holds: other replicas of a shared database learn too.
+func lessonsHold(cfg *config.Config) time.Duration {
+	if cfg.Store.Postgres() {
+		return 30 * time.Second
+	}
+	return 0
+}
+
 // timedStore counts commits, and says when one brought messages.
 type timedStore struct {
 	Store

@@ -27,7 +27,7 @@ var floors = [][]string{
 	{"apiclient", "completion"}, // of the command line; they know no other room
 	{"console"},
 	{"cmd/mooring"},
-	{"archtest", "store/storetest", "upstreamtest", "issuertest", "wire/wiretest", "traffic"}, // for tests: nothing of the product imports them
+	{"archtest", "store/storetest", "upstreamtest", "issuertest", "traffic", "wire/wiretest"}, // for tests: nothing of the product imports them
 	{"cmd/fakemodel"},
 }
 

@@ -2,6 +2,7 @@ package identify_test
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
 
 	"mooring/internal/identify"
@@ -58,5 +59,41 @@ func BenchmarkWarm(b *testing.B) {
 				b.Errorf("%d reads of the store, want none", reads)
 			}
 		})
+	}
+}
+
+// BenchmarkUnknownHeaders is what learning adds to a request with 30 headers: those of HTTP and of proxies alone, with names that are
+// never learned, and with one that is believed.
+func BenchmarkUnknownHeaders(b *testing.B) {
+	common := http.Header{}
+	for _, name := range []string{
+		"Accept", "Accept-Encoding", "Accept-Language", "Authorization", "Cache-Control", "Connection", "Content-Length", "Content-Type", "Cf-Ray", "Cf-Ipcountry",
+		"Cf-Connecting-Ip", "Dnt", "Forwarded", "Host", "Origin", "Pragma", "Priority", "Referer", "Sec-Ch-Ua", "Sec-Fetch-Mode", "Sec-Fetch-Site", "Traceparent",
+		"User-Agent", "Via", "X-Forwarded-For", "X-Forwarded-Proto", "X-Real-Ip", "X-Request-Id",
+	} {
+		common[name] = []string{"value-0123456789abcdef"}
+	}
+	for name, more := range map[string][2]string{"common": {"Te", "X-Stainless-Lang"}, "never": {"X-User-Id", "X-Acme-Deviceid"}, "believed": {"X-Lane", "Te"}} {
+		for _, on := range []bool{true, false} {
+			b.Run(fmt.Sprintf("%s/learning=%v", name, on), func(b *testing.B) {
+				h := newHouse(b)
+				h.chats("X-Lane", 5)
+				header := common.Clone()
+				for _, n := range more {
+					header[n] = []string{chatID(1)}
+				}
+				req := ask{header: header, talk: h.with("chat 1", "X-Lane", chatID(1)).again(3), noMind: !on}.decode(b)
+				b.ReportAllocs()
+				for b.Loop() {
+					f, err := h.engine.Resolve(b.Context(), req)
+					if err != nil || f.New {
+						b.Fatal(f, err)
+					}
+					if c := h.engine.Observe(b.Context(), req, f); c != nil && on {
+						b.Fatal("it is written every time")
+					}
+				}
+			})
+		}
 	}
 }

@@ -78,7 +78,7 @@ func asksBeside(q Request, t, old *traits) bool {
 	if len(text) > longestOrder || !speaksOfTitle(text) {
 		return false
 	}
-	return old.stream || says(text, conversationWords) || says(text, userWords)
+	return old.stream || mentions(text, conversationWords) || mentions(text, userWords)
 }
 
 // about says that a request speaks about a conversation which had those traits: of what would make it another program's, and of what

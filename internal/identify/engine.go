@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/maypok86/otter/v2"
 
@@ -38,6 +39,10 @@ type Options struct {
 	NewKey      func() string            // a fresh "api-" id for a client that sent none
 	Headers     []string                 // further header names that carry a session id here
 	MemoryBytes int64                    // bound of the caches together; 0 for 64 MiB
+
+	Lessons func(ctx context.Context, t mooring.Tenant) ([]mooring.LearnedHeader, error) // reads what Observe gave; nil where memory alone has it
+	Refresh time.Duration                                                                // how long what was read of that holds; 0 where no other process writes it
+	Now     func() time.Time                                                             // nil for none: nothing is dated
 }
 
 // Engine identifies requests.
@@ -56,6 +61,8 @@ type Engine struct {
 	answers  *otter.Cache[answerKey, answered]
 	samples  *otter.Cache[sampleKey, []uint64]
 	seeds    [2]maphash.Seed // of sampleKey
+	lessons  *otter.Cache[mooring.Tenant, *lessons]
+	apart    *names // of headers that are never learned
 
 	naming sync.RWMutex // held to remember what an alias names, and to forget that
 	resets uint64       // how often chats were reset; guarded by naming
@@ -83,6 +90,9 @@ const (
 	sampleBytes  = 300
 )
 
+// learningShare is the part of the memory that what is being learned of headers may take.
+const learningShare = 16
+
 // New makes an Engine.
 func New(o Options) *Engine {
 	if o.MemoryBytes == 0 {
@@ -91,7 +101,12 @@ func New(o Options) *Engine {
 	e := &Engine{Options: o, phrases: phrases(), programs: programs(), digesters: map[mooring.Tenant]*wire.Digester{}}
 	e.index()
 	e.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
-	share := o.MemoryBytes / 5
+	e.apart = newNames(e.NeverLearn)
+	learning := o.MemoryBytes / learningShare
+	e.lessons = otter.Must(&otter.Options[mooring.Tenant, *lessons]{
+		MaximumWeight: uint64(max(learning, tenantBytes)), Weigher: func(_ mooring.Tenant, t *lessons) uint32 { return uint32(t.size.Load()) }, //nolint:gosec // bounded by its limits
+	})
+	share := (o.MemoryBytes - learning) / 5
 	e.aliases = otter.Must(&otter.Options[aliasKey, mooring.SessionID]{MaximumSize: int(share / aliasBytes)})
 	e.sessions = otter.Must(&otter.Options[sessionKey, *kept]{MaximumSize: int(share / sessionBytes)})
 	e.digests = otter.Must(&otter.Options[[16]byte, wire.Known]{MaximumSize: int(share / digestBytes)})

@@ -62,6 +62,8 @@ type house struct {
 	store   *counted
 	engine  *identify.Engine
 	headers []string // sessions.headers
+	memory  int64    // 0 for the usual
+	refresh time.Duration
 	n       int
 }
 
@@ -81,7 +83,8 @@ func newHouse(tb testing.TB, headers ...string) *house {
 func (h *house) cold() {
 	h.engine = identify.New(identify.Options{
 		Store: h.store, Secret: secret, Headers: h.headers, NewSession: func() mooring.SessionID { return mooring.SessionID("ses_" + h.next()) },
-		NewKey: func() string { return "api-" + h.next() },
+		NewKey:  func() string { return "api-" + h.next() },
+		Lessons: h.store.Learned, Now: func() time.Time { return time.Unix(int64(h.n), 0) }, MemoryBytes: h.memory, Refresh: h.refresh,
 	})
 }
 
@@ -97,6 +100,9 @@ type ask struct {
 	body   string
 	talk   []string
 	answer string // of the upstream; none where it is empty
+	kind   mooring.Kind
+	key    mooring.KeyName
+	noMind bool // headers are not learned
 }
 
 // found is what identification made of a request, and what it read for that.
@@ -106,6 +112,8 @@ type found struct {
 	stored []string          // texts of the messages that were stored
 	tip    mooring.MessageID // the answer
 	reads  int64
+
+	learning *mooring.Learning // what it taught; nil for nothing
 }
 
 func header(pairs ...string) http.Header {
@@ -138,7 +146,7 @@ func (q ask) decode(tb testing.TB) identify.Request {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return identify.Request{Tenant: q.tenant, Header: q.header, Wire: w, Messages: w.Messages, Content: true}
+	return identify.Request{Tenant: q.tenant, Header: q.header, Wire: w, Messages: w.Messages, Content: true, Learn: !q.noMind, Kind: q.kind, Key: q.key}
 }
 
 func messageJSON(line string) string {
@@ -199,6 +207,10 @@ func (h *house) turn(q ask) found {
 		names = f.Names
 	}
 	h.engine.Learn(identify.Known{Session: s}, f, names)
+	if c := h.engine.Observe(ctx, req, f); c != nil {
+		out.learning = c
+		h.commit(c)
+	}
 	if q.answer != "" && f.Kind != mooring.KindSide {
 		out.tip = h.answered(&turn, p, q.answer)
 	}

@@ -95,8 +95,9 @@ func (a *alignment) said(ctx context.Context, last mooring.SessionID) ([][]byte,
 func (e *Engine) Reset(old *Finding, q Request) *Finding {
 	f := &Finding{New: true, Kind: mooring.KindMain, Identity: old.Identity, Evidence: old.Evidence}
 	key := e.NewKey()
-	if old.Sent {
-		f.ClientID, f.Sent, f.Names, f.Aliases = old.ClientID, true, old.Names, old.Names
+	if old.Sent || old.learned {
+		f.ClientID, f.Sent, f.Names = old.ClientID, old.Sent, old.named()
+		f.Aliases, f.learned = f.Names, old.learned
 		f.Reset = &mooring.Reset{Key: key, Alias: mooring.Alias{Class: mooring.ClassAny, Value: key}}
 		key = old.keyOf()
 	} else {
@@ -115,10 +116,19 @@ func (e *Engine) Reset(old *Finding, q Request) *Finding {
 
 // keyOf is the key of the chat: the id that the client sent, as a session of it is named.
 func (f *Finding) keyOf() string {
-	if f.New {
+	if f.New || f.learned {
 		return f.Known.Key
 	}
 	return f.key
+}
+
+// named are the names of the chat. One that a learned header names was told its key, and may go on with that.
+func (f *Finding) named() []mooring.Alias {
+	if f.New || !f.learned {
+		return f.Names
+	}
+	generic := signal{scope: scopeGeneric}
+	return append(slices.Clone(f.Names), generic.alias(f.Known.Key))
 }
 
 // held digests the conversation as the client held it: as it sends it, else up to the last answer that it was given.

@@ -19,8 +19,9 @@ type Request struct {
 	Skip     int             // the first of them that belongs to the conversation: what stands before was said before the chat was reset
 	Opening  []byte          // the answer with which the chat was reset, as the client sends it back; nil where it does not
 	Kind     mooring.Kind    // KindSide or KindCompaction where the route says so; empty where the request decides
-	Key      mooring.KeyName // of the client; it tells apart what says the same, and is no evidence by itself
 	Content  bool            // a request without ids may be recognised by its messages
+	Learn    bool            // headers may be learned to name sessions
+	Key      mooring.KeyName // of the caller; it tells clients apart, and is no evidence by itself
 }
 
 // Finding is the answer: a session, new or known, and why.
@@ -40,12 +41,14 @@ type Finding struct {
 	Signals  []string // names of the signals that have named the session, these ones included; nil where there is no new one
 	Traits   []byte   // what its requests are like; nil where that is known
 
-	resets uint64            // how often chats had been reset before it was looked for
-	key    string            // the key that a session named by the request's ids would have
-	talk   *alignment        // the request's messages; nil until they are needed
-	aside  bool              // it speaks about the session and is no part of it
-	below  mooring.MessageID // the message that is known to precede the first new one; empty where nothing is known
-	from   int               // the position in the talk that follows it
+	resets  uint64            // how often chats had been reset before it was looked for
+	told    bool              // its messages are known to belong to the session, whatever decided
+	learned bool              // a header that was learned to name sessions decided
+	key     string            // the key that a session named by the request's ids would have
+	talk    *alignment        // the request's messages; nil until they are needed
+	aside   bool              // it speaks about the session and is no part of it
+	below   mooring.MessageID // the message that is known to precede the first new one; empty where nothing is known
+	from    int               // the position in the talk that follows it
 }
 
 // Resolve finds the session of a request. It only reads. The first signal that holds decides; names that come with the same
@@ -83,11 +86,14 @@ func (e *Engine) find(ctx context.Context, q Request, r *reading, f *Finding) er
 
 // unnamed finds the session of a request that names none by its messages, or opens one.
 func (e *Engine) unnamed(ctx context.Context, q Request, r *reading, f *Finding) error {
-	if q.Content {
-		found, err := e.byContent(ctx, q, r, f)
-		if found || err != nil {
-			return err
+	found, err := e.learned(ctx, q, f, func() (bool, error) {
+		if !q.Content {
+			return false, nil
 		}
+		return e.byContent(ctx, q, r, f)
+	})
+	if found || err != nil {
+		return err
 	}
 	e.minted(q, f)
 	return nil

@@ -39,19 +39,19 @@ const longestPrompt = 4 << 10
 
 // speaksOfSummary says that a text asks for a summary of a conversation.
 func speaksOfSummary(text []byte) bool {
-	return saysSummary(text) && says(text, conversationWords)
+	return saysSummary(text) && mentions(text, conversationWords)
 }
 
 // goesOn says that a text speaks of somebody who goes on with it.
-func goesOn(text []byte) bool { return says(text, goingOnWords) }
+func goesOn(text []byte) bool { return mentions(text, goingOnWords) }
 
-func saysSummary(text []byte) bool { return says(text, summaryWords) }
+func saysSummary(text []byte) bool { return mentions(text, summaryWords) }
 
 // speaksOfTitle says that a text asks for a name.
-func speaksOfTitle(text []byte) bool { return says(text, titleWords) }
+func speaksOfTitle(text []byte) bool { return mentions(text, titleWords) }
 
-// says says whether one of some words begins somewhere in a text.
-func says(text []byte, any []string) bool {
+// mentions says whether one of some words begins somewhere in a text.
+func mentions(text []byte, any []string) bool {
 	lower := strings.ToLower(string(bytes.ToValidUTF8(text[:min(len(text), 2*longestPrompt)], nil)))
 	for _, w := range any {
 		for from := 0; ; {

@@ -106,6 +106,10 @@ func ownCopy(c mooring.Change) (own mooring.Change, f frame, ok bool) { //nolint
 			e.Answer = &m
 		}
 		own = &e
+	case *mooring.Learning:
+		l := *c
+		l.Err = nil
+		own = &l
 	}
 	f, _ = frameOf(own)
 	return own, f, true

@@ -22,9 +22,10 @@ const (
 // frame is a change as it stands in the file. The names of the fields below it are part of the format: a start reads what an
 // older version wrote.
 type frame struct {
-	Begin *mooring.Begin `cbor:"1,keyasint,omitempty"`
-	Bind  *mooring.Bind  `cbor:"2,keyasint,omitempty"`
-	End   *mooring.End   `cbor:"3,keyasint,omitempty"`
+	Begin    *mooring.Begin    `cbor:"1,keyasint,omitempty"`
+	Bind     *mooring.Bind     `cbor:"2,keyasint,omitempty"`
+	End      *mooring.End      `cbor:"3,keyasint,omitempty"`
+	Learning *mooring.Learning `cbor:"4,keyasint,omitempty"`
 }
 
 func (f *frame) change() mooring.Change { //nolint:ireturn // changes are of any kind
@@ -35,6 +36,8 @@ func (f *frame) change() mooring.Change { //nolint:ireturn // changes are of any
 		return f.Bind
 	case f.End != nil:
 		return f.End
+	case f.Learning != nil:
+		return f.Learning
 	}
 	return nil
 }
@@ -52,6 +55,8 @@ func frameOf(c mooring.Change) (f frame, ok bool) {
 		return frame{Bind: c}, c.Remote == nil
 	case *mooring.End:
 		return frame{End: c}, c.Remote == nil
+	case *mooring.Learning:
+		return frame{Learning: c}, true
 	}
 	return frame{}, false
 }

@@ -270,6 +270,27 @@ func taken(t *testing.T, data []byte, store *fake) ([]mooring.Change, string, er
 	return store.changes(), log.String(), err
 }
 
+// What was learned of headers is safe once it stands in the journal, as turns are.
+func TestWhatWasLearnedSurvivesTheProcess(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, storePath(t), record.Options{})
+	open := h.store.close()
+	defer open()
+	want := []mooring.LearnedHeader{{
+		Name: "x-lane", State: mooring.LearnBelieved, Believed: epoch, Values: []mooring.LearnedValue{{Session: odds(1), Digest: []byte{0xff, 0}, Client: []byte{1}, Turns: 3, At: epoch}},
+	}}
+	alias := mooring.Alias{Class: "learned:x-lane", Value: "digest"}
+	h.commit(t, beginNew(1), &mooring.Learning{Tenant: "acme", Headers: want, Aliases: []mooring.AliasHit{{Alias: alias, Session: odds(1)}}})
+	after := newHouse(t, h.image(t, all...), record.Options{})
+	got, err := after.store.Learned(t.Context(), "acme")
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("Learned: %v (-want +got):\n%s", err, diff)
+	}
+	if hits, err := after.store.AliasHits(t.Context(), "acme", []mooring.Alias{alias}); err != nil || len(hits) != 1 || hits[0].Session != odds(1) {
+		t.Errorf("the alias names %v, %v", hits, err)
+	}
+}
+
 func TestTornFrameIsTheEnd(t *testing.T) {
 	t.Parallel()
 	changes := conversation()

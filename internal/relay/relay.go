@@ -45,6 +45,8 @@ type Options struct {
 	Fleet   *upstream.Fleet
 	Forward *forward.Engine
 	Log     *slog.Logger
+
+	Digester func(t mooring.Tenant) *wire.Digester // what was read of the tenant's requests before; nil for nothing
 }
 
 // Rules are what a reload may change.
@@ -142,7 +144,7 @@ func (a *API) serve(s *sink, r *http.Request, route turnRoute) error {
 		return err
 	}
 	defer body.Release()
-	decoded, err := wire.Decode(p, body.Bytes(), a.rules.Load().Wire)
+	decoded, err := a.decode(p, caller.Tenant, body.Bytes())
 	if err != nil {
 		return err
 	}
@@ -155,6 +157,13 @@ func (a *API) serve(s *sink, r *http.Request, route turnRoute) error {
 		Caller: caller, Protocol: p, Method: r.Method, Path: route.path, Query: r.URL.RawQuery, Header: r.Header, Body: body, Wire: decoded,
 		Kind: route.kind,
 	}, s)
+}
+
+func (a *API) decode(p mooring.Protocol, t mooring.Tenant, body []byte) (*wire.Request, error) {
+	if a.Digester == nil {
+		return wire.Decode(p, body, a.rules.Load().Wire)
+	}
+	return a.Digester(t).Decode(p, body, a.rules.Load().Wire)
 }
 
 // fail answers with an error, unless the client has gone or the answer has begun.

@@ -316,6 +316,14 @@ func (t *running) remember(ctx context.Context) {
 	default:
 		t.Memory.Learn(identify.Known{Session: t.grown()}, t.found, t.found.Aliases)
 	}
+	t.teach(ctx)
+}
+
+// teach writes down what the turn shows of headers that may name sessions. Nothing waits for that.
+func (t *running) teach(ctx context.Context) {
+	if c := t.Memory.Observe(ctx, t.query(), t.found); c != nil {
+		t.Record.Submit(ctx, c)
+	}
 }
 
 // joined keeps what a side request added to its session, and leaves what memory has of the conversation as it stands by now:

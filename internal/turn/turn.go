@@ -78,6 +78,7 @@ type Rules struct {
 	FailoverOn  FailoverOn
 	Commands    bool // chats may begin anew with /new
 	Content     bool // requests without ids are recognised by their messages
+	Learn       bool // headers may be learned to name sessions
 	NoTexts     bool // no text of a message is kept
 }
 
@@ -104,6 +105,7 @@ type Memory interface {
 	Learn(k identify.Known, f *identify.Finding, aliases []mooring.Alias)
 	Ended(turn *mooring.Turn, seen wire.Digest, marks []mooring.Mark)
 	Marks(t mooring.Tenant, answer []byte, self, before wire.Digest) []mooring.Mark
+	Observe(ctx context.Context, q identify.Request, f *identify.Finding) *mooring.Learning
 	Forget(t mooring.Tenant, id mooring.SessionID, aliases []mooring.Alias)
 }
 
@@ -269,9 +271,10 @@ func (t *running) query() identify.Request {
 }
 
 func (t *running) asking(v view) identify.Request {
+	rules := t.Rules()
 	return identify.Request{
 		Tenant: t.req.Caller.Tenant, Header: t.req.Header, Wire: t.req.Wire, Messages: v.messages, Skip: v.skip, Opening: v.opening,
-		Kind: t.req.Kind, Content: t.Rules().Content, Key: t.req.Caller.Key,
+		Kind: t.req.Kind, Content: rules.Content, Learn: rules.Learn, Key: t.req.Caller.Key,
 	}
 }
 

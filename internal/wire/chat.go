@@ -43,30 +43,16 @@ func chatPart(n *normal, kind, part []byte) {
 }
 
 // chatExtras normalises tool calls and their results. Reasoning, audio and other members are left out: clients drop them.
-func chatExtras(n *normal, message []byte) {
-	var calls, function, refusal, result []byte
-	for name, v := range members(message) {
-		switch string(name) {
-		case "tool_calls":
-			calls = v
-		case "function_call":
-			function = v
-		case "refusal":
-			refusal = v
-		case "tool_call_id":
-			result = v
-		}
-	}
-	n.spoken(0)
-	n.refusal(refusal)
-	for call := range elements(calls) {
+func chatExtras(n *normal, h *held) {
+	n.refusal(h.refusal)
+	for call := range elements(h.calls) {
 		chatCall(n, call)
 	}
-	if present(function) {
-		n.call(nil, member(function, "name"), member(function, "arguments"))
+	if present(h.function) {
+		n.call(nil, member(h.function, "name"), member(h.function, "arguments"))
 	}
-	if present(result) {
-		n.id('r', result)
+	if present(h.result) {
+		n.id('r', h.result)
 	}
 }
 

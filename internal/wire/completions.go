@@ -11,7 +11,6 @@ func completionsDialect() dialect {
 		lastEvent:  shortEvent,
 		form:       completionsForm,
 		part:       func(n *normal, _, part []byte) { n.opaque(part) },
-		extras:     func(*normal, []byte) {},
 		render:     completionsRender,
 		answer:     completionsAnswer,
 		usage:      func(a *assembly) mooring.Usage { return chatUsage(a.usage) },

@@ -194,7 +194,7 @@ func (r *reader) elements(value []byte) int {
 		n++
 	}
 	if p := r.fresh(r.offset()-len(value), value); p != nil {
-		p.known.count = uint32(n) //nolint:gosec // less than the bytes of a body
+		p.known.count = uint32(n)
 	}
 	return n
 }

@@ -83,11 +83,11 @@ func NewDigester(tenantSubkey []byte, cache DigestCache) *Digester {
 // Message digests what a message object means: role and normalised parts. Equal digests are equal meanings, whoever wrote
 // the message and however it was sent.
 func (d *Digester) Message(p mooring.Protocol, raw []byte) (Digest, error) {
-	known, err := d.message(p, raw)
+	known, err := d.digested(p, raw)
 	return known.Digest, err
 }
 
-func (d *Digester) message(p mooring.Protocol, raw []byte) (Known, error) {
+func (d *Digester) digested(p mooring.Protocol, raw []byte) (Known, error) {
 	var key [16]byte
 	var known Known
 	if d.cache != nil {
@@ -145,7 +145,7 @@ func (d *Digester) of(p mooring.Protocol, m *Message) (Known, error) {
 	seen := d.remembered(m)
 	switch {
 	case seen == nil:
-		return d.message(p, m.Raw)
+		return d.digested(p, m.Raw)
 	case seen.known.facts&factDigest != 0:
 		return seen.known, nil
 	}

@@ -2,10 +2,14 @@ package wire_test
 
 import (
 	"bytes"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -124,4 +128,92 @@ func same(t *testing.T, d *wire.Digester, a, b string) {
 			t.Errorf("%s: digests differ (%v, %v):\n%q\n%q", p, errX, errY, a, b)
 		}
 	}
+}
+
+// The normal form is its own: written down as a message again it has the same one, so nothing that was taken out lets something
+// else come to light.
+func FuzzNormalForm(f *testing.F) {
+	for _, m := range spokenMessages()[mooring.Messages] {
+		f.Add([]byte(m))
+	}
+	for _, text := range []string{
+		`<<system-reminder></system-reminder>system-reminder>x</system-reminder>`, `<think>a</think><think>b</think>c`, "x-anthropic-billing-header: a\nx-anthropic-billing-header: b\n c",
+		`e<system-reminder>a</system-reminder>\u0301`, `x-anthropic-\nbilling-header: a`, `<system-\nreminder>a</system-reminder>`, `<think\r>a</think>b`, "a \\r \\n\\r\\n b", "\u2028a\u00a0",
+	} {
+		for _, role := range []string{"user", "assistant"} {
+			f.Add([]byte(`{"role":"` + role + `","content":[{"type":"text","text":"` + text + `"},{"type":"tool_result","tool_use_id":"t","content":"` + text + `"}]}`))
+		}
+	}
+	f.Add([]byte(`{"role":"user","content":[5,null,[{"a":null}],"x",{"type":"image","source":{"type":"base64","data":"data:;base64,AA"}},{"type":"image","source":{"type":"url","url":"data:;base64,?"}},{"type":"odd","cache_control":{},"a":{"cache_control":[1,{}]}}]}`))
+	f.Add([]byte(`{"role":"assistant","content":[{"type":"tool_use","input":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}]}`))
+	f.Fuzz(func(t *testing.T, message []byte) {
+		for _, p := range protocols() {
+			_ = wire.Form(p, message)
+			wire.Continued(p, message, message)
+		}
+		form := wire.Form(mooring.Messages, message)
+		if form == nil || !utf8.Valid(message) {
+			return
+		}
+		again := wire.Form(mooring.Messages, written(form))
+		if !bytes.Equal(form, again) {
+			t.Errorf("the form of\n%s\nis\n%q\nand of that, written as\n%s\n%q", message, form, written(form), again)
+		}
+	})
+}
+
+// written is a message of the messages protocol that has the form.
+func written(form []byte) []byte {
+	var head, call, result string
+	var parts, inside []string // of the message, and of the result that is open
+	end := func() {
+		if result != "" {
+			parts = append(parts, result+`"content":[`+strings.Join(inside, ",")+`]}`)
+		}
+		result, inside = "", nil
+	}
+	for len(form) > 0 {
+		size, n := binary.Uvarint(form[1:])
+		letter, item := form[0], form[1+n:1+n+int(size)]
+		form = form[1+n+int(size):]
+		quoted, err := json.Marshal(string(item))
+		if err != nil {
+			return nil
+		}
+		part := ""
+		switch letter {
+		case 'm':
+			head = fmt.Sprintf(`{"role":%s,"content":[`, quoted)
+		case 't':
+			part = fmt.Sprintf(`{"type":"text","text":%s}`, quoted)
+		case 'c':
+			call = fmt.Sprintf(`{"type":"tool_use","id":%s,`, quoted)
+		case 'n':
+			call += fmt.Sprintf(`"name":%s,`, quoted)
+		case 'a':
+			part = call + fmt.Sprintf(`"input":%s}`, quoted)
+		case 'i':
+			part = fmt.Sprintf(`{"type":"image","source":{"type":"url","url":%s}}`, quoted)
+		case 'I':
+			part = fmt.Sprintf(`{"type":"image","source":{"type":"base64","data":%s}}`, quoted)
+		case 'b':
+			part = fmt.Sprintf(`{"type":"image","source":{"type":"base64","data":%q}}`, base64.StdEncoding.EncodeToString(item))
+		case 'x':
+			part = string(item)
+		case 'r':
+			end()
+			result = fmt.Sprintf(`{"type":"tool_result","tool_use_id":%s,`, quoted)
+		case 'e':
+			result += `"is_error":true,`
+		}
+		switch {
+		case part == "":
+		case result != "":
+			inside = append(inside, part)
+		default:
+			parts = append(parts, part)
+		}
+	}
+	end()
+	return []byte(head + strings.Join(parts, ",") + "]}")
 }

@@ -37,7 +37,7 @@ func (n *normal) encoded(data []byte) {
 	text := bytes.TrimRight(n.scratch, "=")
 	size, err := base64.RawStdEncoding.Decode(text, text) // each group of four is read before its three bytes are written
 	if err != nil {
-		n.put('i', data)
+		n.put('I', data)
 		return
 	}
 	n.put('b', text[:size])

@@ -16,7 +16,7 @@ import (
 //   - billing lines, and the Unicode form.
 //
 // What it gives is its own meaning.
-func meaning(text []byte, assistant bool) []byte {
+func (n *normal) meaning(text []byte) []byte {
 	for {
 		before := len(text)
 		text = unbroken(withoutBilling(text))
@@ -24,7 +24,7 @@ func meaning(text []byte, assistant bool) []byte {
 		if !same {
 			text = norm.NFC.Bytes(text)
 		}
-		if assistant {
+		if n.assistant {
 			text = withoutThinking(text)
 		} else {
 			text = withoutReminders(text)

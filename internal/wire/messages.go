@@ -19,7 +19,6 @@ func messagesDialect() dialect {
 		lastEvent:   shortEvent,
 		form:        (*normal).object,
 		part:        messagesPart,
-		extras:      func(*normal, []byte) {},
 		join:        joinMessages,
 		render:      func(r *rendering, message []byte) { r.content(member(message, "content")) },
 		answer:      messagesAnswer,
@@ -52,7 +51,7 @@ func messagesPart(n *normal, kind, part []byte) {
 	case "tool_use":
 		n.call(member(part, "id"), member(part, "name"), member(part, "input"))
 	case "tool_result":
-		n.result(member(part, "tool_use_id"), member(part, "content"), messagesResultPart, string(member(part, "is_error")) == "true")
+		n.result(member(part, "tool_use_id"), member(part, "content"), member(part, "is_error"), messagesResultPart)
 	case "image":
 		messagesImage(n, part)
 	default:

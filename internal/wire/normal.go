@@ -41,23 +41,39 @@ func (n *normal) checked(d dialect, raw []byte) error {
 // says is how many bytes the form has beside the role.
 func (n *normal) says() int { return len(n.form) - n.body }
 
+// held is what a message object holds that means something in one protocol or another; raw values.
+type held struct {
+	role, content, calls, function, refusal, result []byte
+}
+
 // object appends the form of a message object. Members are taken in a fixed order, whatever order they were written in.
 func (n *normal) object(d dialect, raw []byte) error {
 	if kindOf(raw) != '{' {
 		return errNotMessage
 	}
-	var role, content []byte
+	var h held
 	for name, v := range members(raw) {
 		switch string(name) {
 		case "role":
-			role = plain(v)
+			h.role = v
 		case "content":
-			content = v
+			h.content = v
+		case "tool_calls":
+			h.calls = v
+		case "function_call":
+			h.function = v
+		case "refusal":
+			h.refusal = v
+		case "tool_call_id":
+			h.result = v
 		}
 	}
-	n.role(roleOf(role))
-	n.content(content, d.part)
-	d.extras(n, raw)
+	n.role(roleOf(plain(h.role)))
+	n.content(h.content, d.part)
+	if d.extras != nil {
+		n.spoken(0)
+		d.extras(n, &h)
+	}
 	return nil
 }
 
@@ -83,11 +99,11 @@ func (n *normal) content(content []byte, other partForm) {
 	}
 	before := len(n.words)
 	for part := range elements(content) {
-		if text, ok := partText(part); ok {
+		kind, text, isText := readPart(part)
+		if isText {
 			n.text(text)
 			continue
 		}
-		kind := inner(member(part, "type"))
 		if n.silent(kind) {
 			continue
 		}
@@ -138,7 +154,7 @@ func (n *normal) spoken(from int) {
 
 // say appends a text that is no JSON any more, and may change it; nothing where it means nothing.
 func (n *normal) say(letter byte, text []byte) {
-	if text = meaning(text, n.assistant); len(text) > 0 {
+	if text = n.meaning(text); len(text) > 0 {
 		n.put(letter, text)
 	}
 }
@@ -173,13 +189,13 @@ func (n *normal) custom(id, name, input []byte) {
 	n.put('y', plain(input))
 }
 
-// result appends what a tool gave, less its place among the others: parallel results come in any order.
-func (n *normal) result(id, content []byte, other partForm, failed bool) {
+// result appends what a tool gave, and whether that is an error, less its place among the others: parallel results come in any order.
+func (n *normal) result(id, content, failed []byte, other partForm) {
 	form, words := len(n.form), len(n.words)
 	n.id('r', id)
 	n.content(content, other)
 	n.spoken(words)
-	if failed {
+	if string(failed) == "true" {
 		n.put('e')
 	}
 	n.results = append(n.results, n.form[form:]...)

@@ -24,7 +24,6 @@ func responsesDialect() dialect {
 		system:   "instructions",
 		form:     responsesForm,
 		part:     responsesPart,
-		extras:   func(*normal, []byte) {},
 		join:     joinItems,
 		render:   responsesRender,
 		answer:   responsesAnswer,

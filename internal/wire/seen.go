@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"unicode/utf8"
 
 	"mooring"
@@ -58,9 +59,11 @@ func knownRoleOf(role string) knownRole {
 }
 
 const (
-	holeText   = "{}"
-	pieceSize  = 4 << 10 // from how many bytes on the value of a member is a piece: tools, a system prompt
-	pieceDepth = 9000    // deeper values are always read: jsontext has a bound of its own
+	holeText     = "{}"
+	usualMessage = 800     // bytes, to guess how many there are
+	mostPieces   = 4096    // of a body; what stands behind them is read, so a flood of tiny messages costs no more than that
+	pieceSize    = 4 << 10 // from how many bytes on the value of a member is a piece: tools, a system prompt
+	pieceDepth   = 9000    // deeper values are always read: jsontext has a bound of its own
 )
 
 // stretch is a part of a body that is worth knowing: a message, or a large value.
@@ -92,18 +95,25 @@ func (d *Digester) Decode(p mooring.Protocol, body []byte, lim Limits) (*Request
 	w := d.work()
 	defer d.done(w)
 	pieces := d.pieces(p, dia, body)
-	w.skeleton = skeleton(w.skeleton[:0], body, pieces)
-	if !utf8.Valid(w.skeleton) {
+	read := body
+	if slices.ContainsFunc(pieces, func(s stretch) bool { return s.hole >= 0 }) {
+		w.skeleton = skeleton(w.skeleton[:0], body, pieces)
+		read = w.skeleton
+	}
+	if !utf8.Valid(read) {
 		return Decode(p, body, lim)
 	}
-	r := newReader(w.skeleton, lim)
-	r.body, r.pieces, r.dialect, r.req = body, pieces, dia, &Request{Protocol: p}
+	r := newReader(read, lim)
+	r.body, r.pieces, r.dialect, r.req = body, pieces, dia, &Request{Protocol: p, Messages: make([]Message, 0, len(pieces))}
 	req, err := r.request()
 	if err != nil || !r.met() {
 		return Decode(p, body, lim)
 	}
+	if len(req.Messages) == 0 {
+		req.Messages = nil
+	}
 	for i := range pieces {
-		if k := &pieces[i]; k.hole < 0 && k.known.facts != 0 {
+		if k := &pieces[i]; k.hole < 0 && k.known.facts&(factMessage|factValue) != 0 {
 			d.cache.Set(k.key, k.known)
 		}
 	}
@@ -116,19 +126,13 @@ func (d *Digester) pieces(p mooring.Protocol, dia dialect, body []byte) []stretc
 	if !c.open('{') {
 		return nil
 	}
-	out := make([]stretch, 0, 64)
-	for c.more() {
+	out := make([]stretch, 0, min(len(body)/usualMessage+16, mostPieces))
+	for c.more() && len(out) < mostPieces {
 		name := c.value()
 		c.space()
 		at := c.i
 		if dia.lists && string(plain(name)) == dia.talk && c.open('[') {
-			for c.more() {
-				at := c.i
-				if v := c.value(); kindOf(v) == '{' {
-					out = append(out, d.piece(p, v, at, factMessage))
-				}
-			}
-			c.i++
+			out = d.messagePieces(out, p, &c)
 			continue
 		}
 		v := c.value()
@@ -139,12 +143,23 @@ func (d *Digester) pieces(p mooring.Protocol, dia dialect, body []byte) []stretc
 	return out
 }
 
+// messagePieces adds the objects of the list that the cursor stands in.
+func (d *Digester) messagePieces(out []stretch, p mooring.Protocol, c *cursor) []stretch {
+	for c.more() && len(out) < mostPieces {
+		start := c.i
+		if v := c.value(); kindOf(v) == '{' {
+			out = append(out, d.piece(p, v, start, factMessage))
+		}
+	}
+	c.i++
+	return out
+}
+
 // piece looks up what is known of bytes as a message or value.
 func (d *Digester) piece(p mooring.Protocol, raw []byte, at int, as knownFact) stretch {
 	out := stretch{raw: raw, at: at, hole: -1, by: d, key: d.key(p, raw)}
-	known, ok := d.cache.Get(out.key)
-	if ok && known.facts&as != 0 {
-		out.known, out.hole = known, 0
+	if out.known, _ = d.cache.Get(out.key); out.known.facts&as != 0 {
+		out.hole = 0
 	}
 	return out
 }
@@ -226,11 +241,17 @@ func (p *stretch) learn(facts knownFact, role string) {
 		return
 	}
 	p.known.facts |= facts
-	p.known.role, p.known.depth = as, uint32(depth)
+	p.known.role, p.known.depth = as, uint32(depth) //nolint:gosec // bounded above
 }
 
-// nesting is how deep a value nests; 0 for one that is neither list nor object.
+// fewBrackets is up to which number of brackets they are taken for nested, one in the other.
+const fewBrackets = 8
+
+// nesting is how deep a value nests at most; 0 for one that is neither list nor object.
 func nesting(value []byte) int {
+	if n := bytes.Count(value, []byte{'['}) + bytes.Count(value, []byte{'{'}); n <= fewBrackets {
+		return n
+	}
 	depth, most := 0, 0
 	for i := 0; i < len(value); i++ {
 		switch value[i] {

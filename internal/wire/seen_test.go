@@ -219,3 +219,17 @@ func TestAnswersAreNoValidMessages(t *testing.T) {
 	digestWith(t, d, twice) // an answer is read leniently
 	sameDecode(t, d, mooring.Chat, fmt.Appendf(nil, `{"messages":[%s,{"role":"user","content":"x"}]}`, twice), wire.Limits{})
 }
+
+func TestManyMessagesAreRead(t *testing.T) {
+	t.Parallel()
+	d := wire.NewDigester([]byte("k"), newMapCache())
+	var b bytes.Buffer
+	b.WriteString(`{"messages":[`)
+	for i := range 6000 {
+		fmt.Fprintf(&b, `{"role":"user","content":"%d"},`, i)
+	}
+	b.WriteString(`{"role":"user","content":"last"}],"model":"m"}`)
+	for range 2 {
+		sameDecode(t, d, mooring.Chat, b.Bytes(), wire.Limits{})
+	}
+}

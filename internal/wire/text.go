@@ -89,10 +89,15 @@ func spoken(message []byte) []byte {
 
 // partText gives the raw text of a part, false where the part is of another kind.
 func partText(part []byte) ([]byte, bool) {
+	_, text, ok := readPart(part)
+	return text, ok
+}
+
+// readPart gives the kind of a part, and its raw text where it is one.
+func readPart(part []byte) (kind, text []byte, isText bool) {
 	if kindOf(part) == '"' {
-		return part, true
+		return nil, part, true
 	}
-	var kind, text []byte
 	for name, v := range members(part) {
 		switch string(name) {
 		case "type":
@@ -103,11 +108,11 @@ func partText(part []byte) ([]byte, bool) {
 	}
 	switch string(kind) {
 	case "text", "input_text", "output_text":
-		return text, true
+		return kind, text, true
 	case "":
-		return text, text != nil
+		return kind, text, text != nil
 	}
-	return nil, false
+	return kind, nil, false
 }
 
 // empty says that a message holds neither text nor another part.

@@ -25,7 +25,7 @@ type dialect struct {
 
 	form   func(n *normal, d dialect, message []byte) error // normalises a message
 	part   partForm                                         // normalises a part that is neither text nor thinking
-	extras func(n *normal, message []byte)                  // normalises what a message holds beside its content
+	extras func(n *normal, h *held)                         // normalises what a message holds beside its content; nil for nothing
 
 	join   func(prefill, answer []byte) []byte // makes one message of what a request began and its answer; nil where none begins one
 	render func(r *rendering, message []byte)  // puts a message into the shape that is shown

@@ -98,6 +98,7 @@ func (w *writer) removeRows(ctx context.Context, tenant []byte, session mooring.
 		`DELETE FROM pin WHERE tenant = $1 AND session = $2`,
 		forgetRemotes,
 		forgetObjects,
+		forgetValues,
 	} {
 		if _, err := w.exec(ctx, query, tenant, session); err != nil {
 			return err

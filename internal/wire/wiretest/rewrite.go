@@ -4,14 +4,11 @@ package wiretest
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 
 	"mooring"
 )
@@ -54,7 +51,7 @@ func decode(text []byte) (any, error) {
 type writer struct{ *rand.Rand }
 
 func (w writer) one(choices ...string) string { return choices[w.IntN(len(choices))] }
-func (w writer) coin() bool                    { return w.IntN(2) == 0 }
+func (w writer) coin() bool                   { return w.IntN(2) == 0 }
 
 // message changes a message of chat or messages once.
 func (w writer) message(p mooring.Protocol, m map[string]any) {
@@ -134,83 +131,6 @@ func (w writer) served(p mooring.Protocol, m map[string]any, role string) {
 			m["tool_calls"] = []any{}
 		}
 	}
-}
-
-// calls writes the arguments of calls anew.
-func (w writer) calls(p mooring.Protocol, m map[string]any) {
-	if p == mooring.Messages {
-		parts, _ := m["content"].([]any)
-		for _, each := range parts {
-			if part, ok := each.(map[string]any); ok && part["type"] == "tool_use" {
-				part["input"] = w.input(part["input"])
-				part["caller"] = map[string]any{"type": "direct"}
-			}
-		}
-		return
-	}
-	list, _ := m["tool_calls"].([]any)
-	for i, each := range list {
-		call, _ := each.(map[string]any)
-		if function, ok := call["function"].(map[string]any); ok {
-			w.arguments(function)
-		}
-		if delete(call, "index"); w.coin() {
-			call["index"] = json.Number(fmt.Sprint(i))
-		}
-	}
-	if function, ok := m["function_call"].(map[string]any); ok {
-		w.arguments(function)
-	}
-}
-
-// arguments writes the text of a call's arguments anew.
-func (w writer) arguments(call map[string]any) {
-	text, _ := call["arguments"].(string)
-	v, err := decode([]byte(text))
-	if strings.TrimSpace(text) == "" {
-		v, err = map[string]any{}, nil
-	}
-	object, isObject := v.(map[string]any)
-	switch {
-	case err != nil:
-	case isObject && len(object) == 0:
-		call["arguments"] = w.one("", "{}", " { } ")
-	default:
-		call["arguments"] = string(w.render(nil, w.input(v)))
-	}
-}
-
-// input gives a call's arguments with numbers and texts in other forms.
-func (w writer) input(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, value := range v {
-			out[w.form(name)] = w.input(value)
-		}
-		return out
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = w.input(v[i])
-		}
-		return out
-	case string:
-		return w.form(v)
-	case json.Number:
-		if digits := string(v); len(digits) < 10 && !strings.ContainsAny(digits, ".eE") && digits != "-0" {
-			return json.Number(digits + w.one("", ".0", "e0", "E+00", ".00e0"))
-		}
-	}
-	return v
-}
-
-// form gives a text in another Unicode form.
-func (w writer) form(text string) string {
-	if w.coin() {
-		return norm.NFD.String(text)
-	}
-	return norm.NFC.String(text)
 }
 
 // content changes what a message or a tool result holds.
@@ -406,97 +326,6 @@ func (w writer) part(p mooring.Protocol, role string, each any, where edge) any 
 	return part
 }
 
-// image writes the bytes of an image in another way.
-func (w writer) image(part map[string]any) {
-	w.mark(part)
-	holder, name := part, "image_url"
-	if inside, ok := part["image_url"].(map[string]any); ok {
-		holder, name = inside, "url"
-		inside["detail"] = w.one("auto", "low")
-	}
-	if source, ok := part["source"].(map[string]any); ok {
-		if data, isText := source["data"].(string); isText && source["type"] == "base64" {
-			source["data"] = w.base64(data)
-		}
-		return
-	}
-	url, _ := holder[name].(string)
-	if head, data, ok := strings.Cut(url, ";base64,"); ok {
-		holder[name] = head + w.one(";base64,", ";charset=utf-8;BASE64,") + w.base64(data)
-	}
-}
-
-func (w writer) base64(data string) string {
-	clean := strings.NewReplacer("\r", "", "\n", "", "=", "", "-", "+", "_", "/").Replace(data)
-	plain, err := base64.RawStdEncoding.DecodeString(clean)
-	if err != nil {
-		return data
-	}
-	coding := []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding}[w.IntN(4)]
-	out := coding.EncodeToString(plain)
-	if at := len(out) / 2; w.coin() {
-		out = out[:at] + w.one("\n", "\r\n") + out[at:]
-	}
-	return out
-}
-
-// edge says whether the ends of a text are the ends of what is said.
-type edge int
-
-const (
-	tight edge = iota // other texts may stand beside it
-	loose
-)
-
-// text changes a text.
-func (w writer) text(role, text string, where edge) string {
-	switch w.IntN(6) {
-	case 0:
-		return w.form(text)
-	case 1:
-		return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", w.one("\n", "\r\n"))
-	case 2:
-		return strings.ReplaceAll(text, "\n", w.one(" ", "\t ", "")+"\n")
-	case 3:
-		if where == loose {
-			return w.one("", " ", "\n", "\r\n", "\t\n ") + text + w.one("", " ", "\n", "\n\n \t")
-		}
-	case 4:
-		if where == loose {
-			return strings.TrimSpace(text)
-		}
-	default:
-		if role != "assistant" {
-			return w.injected(text, where)
-		}
-	}
-	return text
-}
-
-// injected puts a reminder into a text.
-func (w writer) injected(text string, where edge) string {
-	if strings.TrimSpace(text) == "" {
-		return text // a blank part is left out whole
-	}
-	if where == loose && w.coin() {
-		if w.coin() {
-			return w.reminder() + w.one("", "\n", " ") + text
-		}
-		return text + w.one("", "\n", "\n\n") + w.reminder()
-	}
-	if strings.Contains(text, "system-reminder") || len(text) < 2 {
-		return text
-	}
-	at := 1 + w.IntN(len(text)-1)
-	for !utf8.RuneStart(text[at]) {
-		at--
-	}
-	if at == 0 || strings.ContainsRune(" \t", rune(text[at-1])) {
-		return text
-	}
-	return text[:at] + w.one("", "\n") + w.reminder() + w.one("", "\n") + text[at:]
-}
-
 // textPart is a part that holds a text.
 func (w writer) textPart(p mooring.Protocol, role, text string) map[string]any {
 	part := map[string]any{"type": "text", "text": text}
@@ -526,68 +355,4 @@ func textOf(each any) (string, bool) {
 		return text, isText
 	}
 	return "", false
-}
-
-// render writes a value with spacing, escapes and an order of members of its own.
-func (w writer) render(dst []byte, v any) []byte {
-	space := func() { dst = append(dst, w.one("", "", "", " ", "\n\t")...) }
-	switch v := v.(type) {
-	case map[string]any:
-		names := make([]string, 0, len(v))
-		for name := range v {
-			names = append(names, name)
-		}
-		sortThenShuffle(w.Rand, names)
-		dst = append(dst, '{')
-		for i, name := range names {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			space()
-			dst = append(w.quote(dst, name), ':')
-			space()
-			dst = w.render(dst, v[name])
-			space()
-		}
-		return append(dst, '}')
-	case []any:
-		dst = append(dst, '[')
-		for i, each := range v {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			space()
-			dst = w.render(dst, each)
-		}
-		space()
-		return append(dst, ']')
-	case string:
-		return w.quote(dst, v)
-	case json.Number:
-		return append(dst, v...)
-	case bool:
-		return fmt.Append(dst, v)
-	}
-	return append(dst, "null"...)
-}
-
-// quote writes a text with the escapes that one library or another uses though they are not needed: for what is not ASCII, for
-// what means something to HTML, for a slash.
-func (w writer) quote(dst []byte, text string) []byte {
-	dst = append(dst, '"')
-	for _, c := range text {
-		switch {
-		case c == '"' || c == '\\':
-			dst = append(dst, '\\', byte(c))
-		case c == '\n' && w.coin():
-			dst = append(dst, `\n`...)
-		case c == '/' && w.coin():
-			dst = append(dst, `\/`...)
-		case c < 0x20 || (c >= 0x80 && c < 0x10000 || strings.ContainsRune("<>&'+`", c)) && w.coin():
-			dst = fmt.Appendf(dst, `\u%04x`, c)
-		default:
-			dst = utf8.AppendRune(dst, c)
-		}
-	}
-	return append(dst, '"')
 }

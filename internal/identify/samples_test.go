@@ -158,21 +158,19 @@ func (h *house) reply(turn *mooring.Turn, p *identify.Place, object string) {
 	if turn.Protocol == mooring.Responses {
 		raw = fmt.Appendf(nil, `{"type":"message","role":"assistant","content":[{"type":"output_text","text":%q}]}`, answerOf)
 	}
-	d := h.engine.Digester(turn.Tenant)
-	self, err := d.Message(turn.Protocol, raw)
+	a, err := h.engine.Answer(turn.Tenant, turn.Protocol, p, nil, raw)
 	if err != nil {
 		h.tb.Fatal(err)
 	}
-	seen := d.Chain(p.Seen, self)
-	m := h.message(turn, "assistant", raw, self)
-	m.Seen, m.Protocol, m.Marks = seen[:], turn.Protocol, h.engine.Marks(turn.Tenant, raw, self, p.Last)
+	m := h.message(turn, "assistant", raw, a.Self)
+	m.Seen, m.Protocol, m.Marks = a.Seen[:], turn.Protocol, a.Marks
 	turn.Answer = m.ID
 	end := &mooring.End{Turn: *turn, Answer: &m}
 	if object != "" {
 		end.Objects = []mooring.Object{{Tenant: turn.Tenant, ID: object, Session: turn.Session, Message: m.ID}}
 	}
 	h.commit(end)
-	h.engine.Ended(turn, seen, m.Marks)
+	h.engine.Ended(turn, a.Seen, m.Marks)
 }
 
 // spokenOf is the id of an answer of this session that a later sample follows.

@@ -158,10 +158,39 @@ const (
 	callsOfReply = 6  // texts that one answer hands over, the longest first
 )
 
-// Marks are what an answer is found by besides the conversation up to it. before is the digest of the message that it answers.
-func (e *Engine) Marks(t mooring.Tenant, answer []byte, self, before wire.Digest) []mooring.Mark {
+// Answer is what an answer is found by when its client sends it back.
+type Answer struct {
+	Self  wire.Digest // of the message
+	Seen  wire.Digest // of the conversation up to it, as its client has it
+	Marks []mooring.Mark
+}
+
+// Answer says what an answer is found by: the message as the upstream gave it in the protocol's JSON, which stands behind what the
+// request says. prefill is the request's last message: an assistant's one goes on in the answer, and clients keep both as one message,
+// or as two.
+func (e *Engine) Answer(t mooring.Tenant, p mooring.Protocol, place *Place, prefill *wire.Message, answer []byte) (Answer, error) {
 	d := e.Digester(t)
-	out := []mooring.Mark{selfMark(d, self, before)}
+	self, err := d.Message(p, answer)
+	if err != nil {
+		return Answer{}, err
+	}
+	out := Answer{Self: self, Seen: d.Chain(place.Seen, self), Marks: append([]mooring.Mark{selfMark(d, self, place.Last)}, partMarks(d, answer)...)}
+	if prefill == nil || prefill.Role != roleAssistant {
+		return out, nil
+	}
+	whole, err := d.Message(p, wire.Continued(p, prefill.Raw, answer))
+	if err != nil || whole == self {
+		return out, err
+	}
+	seen := d.Chain(place.Above, whole)
+	out.Marks = append(out.Marks, selfMark(d, whole, place.Prior), mooring.Mark{Kind: mooring.ByChain, Digest: out.Seen[:]})
+	out.Self, out.Seen = whole, seen
+	return out, nil
+}
+
+// partMarks are what parts of an answer are found by: its text, and the texts that it hands to tools.
+func partMarks(d *wire.Digester, answer []byte) []mooring.Mark {
+	var out []mooring.Mark
 	grams := d.Grams(wire.Text(answer))
 	if len(grams) >= longText {
 		half := len(grams) / 2

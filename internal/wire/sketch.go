@@ -129,6 +129,10 @@ func Handed(answer []byte) [][]byte {
 		}
 		return out
 	}
+	if present(member(answer, "call_id")) { // an answer of one item
+		takeCall(answer, take)
+		return out
+	}
 	for call := range elements(member(answer, "tool_calls")) {
 		for _, v := range members(call) {
 			takeCall(v, take)

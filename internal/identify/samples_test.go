@@ -197,7 +197,7 @@ func wordsOnly() map[string]string {
 	return map[string]string{
 		"gemini-cli/compaction": summing,
 		"openhands/condenser":   summing, "pi/compaction": summing, "qwen-code/compaction": summing,
-		"librechat/title-side-call": titling, "zed/thread-summary": titling,
+		"librechat/title-side-call": titling,
 		"amp/sub-agent": below, "claude-code-legacy/sub-agent": below, "crush/sub-agent": below, "gemini-cli/sub-agent": below, "openhands/sub-agent": below,
 		"qwen-code/sub-agent": below, "roo-code/sub-task": below,
 		"goose/model-probe-without-session": probing, "qwen-code/side-call": probing, "roo-code/openai-native-without-task": probing,

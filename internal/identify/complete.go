@@ -14,7 +14,7 @@ func (e *Engine) complete(q Request, r *reading, f *Finding) error {
 	if err != nil {
 		return err
 	}
-	t := e.traitsOf(q, r, a.digester)
+	t := r.traits
 	old, known := readTraits(f.Known.Traits)
 	switch {
 	case q.Kind != "" || r.kind != "" && r.kind != mooring.KindSubagent:

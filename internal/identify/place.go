@@ -146,6 +146,7 @@ type alignment struct {
 	skip     int // messages before it are no part of the talk
 	digests  []wire.Digest
 	talk     []int         // positions in messages
+	replies  []int         // positions of the answers in the talk, the last first
 	chain    []wire.Digest // of talk[0..i]
 	looked   *look         // what the index says; nil while it has not been asked
 	partly   bool          // the request shows a part of its branch only
@@ -153,6 +154,7 @@ type alignment struct {
 
 func (a *alignment) walk() {
 	a.talk = make([]int, 0, len(a.messages))
+	a.replies = make([]int, 0, len(a.messages)/2+1)
 	a.chain = make([]wire.Digest, 0, len(a.messages))
 	if a.skip >= len(a.messages) {
 		return
@@ -162,6 +164,11 @@ func (a *alignment) walk() {
 		if a.messages[i].Conversational() {
 			a.talk = append(a.talk, i)
 			a.chain = append(a.chain, chains[i-a.skip])
+		}
+	}
+	for i, at := range slices.Backward(a.talk) {
+		if a.messages[at].Role == roleAssistant {
+			a.replies = append(a.replies, i)
 		}
 	}
 }
@@ -253,15 +260,7 @@ func (a *alignment) along(trail []mooring.Neighbour, at int) (mooring.MessageID,
 const roleAssistant = "assistant"
 
 // answers are the positions of the request's answers, the last first.
-func (a *alignment) answers() []int {
-	var out []int
-	for i, at := range slices.Backward(a.talk) {
-		if a.messages[at].Role == roleAssistant {
-			out = append(out, i)
-		}
-	}
-	return out
-}
+func (a *alignment) answers() []int { return a.replies }
 
 // longestFollow is how far a request is followed down from an answer that it holds.
 const longestFollow = 64

@@ -18,12 +18,12 @@ func (e *Engine) complete(q Request, r *reading, f *Finding) error {
 	old, known := readTraits(f.Known.Traits)
 	switch {
 	case q.Kind != "" || r.kind != "" && r.kind != mooring.KindSubagent:
-	case f.aside || aside(q, f, a, &t, &old, known):
-		f.Kind = mooring.KindSide
-		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: "content:kind", Says: string(saysKind), Use: "decided", Why: "by what it says and is asked under, it is about the conversation and no part of it"})
 	case compacts(q, f, &t, &old, known):
 		f.Kind = mooring.KindCompaction
 		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: "content:kind", Says: string(saysKind), Use: "decided", Why: "its last words ask for a summary of the conversation that it continues"})
+	case f.aside || aside(q, f, a, &t, &old, known):
+		f.Kind = mooring.KindSide
+		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: "content:kind", Says: string(saysKind), Use: "decided", Why: "by what it says and is asked under, it is about the conversation and no part of it"})
 	}
 	f.signals(r)
 	if f.Kind == mooring.KindSide || f.Kind == mooring.KindCompaction && known {
@@ -134,7 +134,7 @@ func instructs(q Request, speaks func(text []byte) bool) bool {
 // compacts says that a request asks for a summary in whose place its conversation is to go on: it continues a conversation of a
 // program with tools, or under other instructions, and asks for one with its last words.
 func compacts(q Request, f *Finding, t, old *traits, known bool) bool {
-	if f.New || f.from == 0 || q.Wire.EndsInResult() {
+	if f.New || len(q.Messages) == 0 || q.Wire.EndsInResult() {
 		return false
 	}
 	last := &q.Messages[len(q.Messages)-1]
@@ -143,6 +143,9 @@ func compacts(q Request, f *Finding, t, old *traits, known bool) bool {
 	}
 	other := known && shared(t.system, old.system) < unlikely
 	text := wire.Text(last.Raw)
+	if f.from == 0 { // it shows nothing of the conversation that its id names
+		return f.Sent && f.Known.Tip != "" && len(text) <= longestOrder && speaksOfSummary(text) && goesOn(text)
+	}
 	if !t.tools && !q.Wire.HasResult() && !other { // people ask for summaries too, but not to go on from them
 		return speaksOfSummary(text) && goesOn(text)
 	}

@@ -312,7 +312,12 @@ func mayOverrule(id *signal, named, other *Known) bool {
 	if other.ID == named.ID {
 		return false
 	}
-	return id.loose() || other.Relation == mooring.RelationSubagent && other.Root == named.Root && len(other.Named) == 0
+	return id.loose() && alone(id, named) || other.Relation == mooring.RelationSubagent && other.Root == named.Root && len(other.Named) == 0
+}
+
+// alone says that no other name has named a session: an id that came beside a stronger one with its value is as good as that.
+func alone(id *signal, named *Known) bool {
+	return !slices.ContainsFunc(named.Named, func(name string) bool { return name != id.name })
 }
 
 func (f *Finding) overrule(h *held, id *signal) {
@@ -377,7 +382,7 @@ func (e *Engine) overruled(ctx context.Context, f *Finding, a *alignment, id *si
 // id may be that of several, or the session's own, begun anew.
 func (e *Engine) anew(ctx context.Context, q Request, r *reading, f *Finding, a *alignment) error {
 	id := r.ids[0].signal
-	if id.loose() && e.opensElse(&f.Known, a) {
+	if id.loose() && alone(id, &f.Known) && e.opensElse(&f.Known, a) {
 		f.unname(id, "it named another conversation, and this one begins otherwise")
 		return e.unnamed(ctx, q, r, f)
 	}

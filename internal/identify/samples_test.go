@@ -209,8 +209,8 @@ func wordsOnly() map[string]string {
 		probing = "it is an ordinary question, asked once"
 	)
 	return map[string]string{
-		"gemini-cli/compaction": summing,
-		"openhands/condenser":   summing, "pi/compaction": summing, "qwen-code/compaction": summing,
+		"gemini-cli/compaction":     summing,
+		"openhands/condenser":       summing,
 		"librechat/title-side-call": titling,
 		"amp/sub-agent":             below, "claude-code-legacy/sub-agent": below, "crush/sub-agent": below, "gemini-cli/sub-agent": below, "openhands/sub-agent": below,
 		"qwen-code/sub-agent": below, "roo-code/sub-task": below,

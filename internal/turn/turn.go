@@ -39,7 +39,7 @@ type About struct {
 	Session  mooring.SessionID
 	Turn     mooring.TurnID
 	Kind     mooring.Kind
-	Parent   mooring.SessionID
+	Parent   mooring.SessionID // of a sub-agent; empty for others
 	Identity string
 	Upstream mooring.UpstreamName // empty where none was asked
 	Pin      mooring.PinMark
@@ -321,8 +321,12 @@ func (t *running) locate(ctx context.Context) (err error) {
 // about tells the client what is known of its turn by now.
 func (t *running) about() {
 	s := &t.found.Known
+	parent := s.Parent
+	if s.Relation != mooring.RelationSubagent { // a fork is a conversation of its own; what it was copied from its session says
+		parent = ""
+	}
 	t.sink.About(About{
-		ClientID: t.found.ClientID, Session: s.ID, Turn: t.turn.ID, Kind: t.turn.Kind, Parent: s.Parent, Identity: t.found.Identity,
+		ClientID: t.found.ClientID, Session: s.ID, Turn: t.turn.ID, Kind: t.turn.Kind, Parent: parent, Identity: t.found.Identity,
 		Upstream: t.turn.Upstream, Pin: t.turn.Pin,
 	})
 }

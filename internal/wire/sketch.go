@@ -41,6 +41,9 @@ func (d *Digester) runs(words []uint64, n int) []uint64 {
 	out := make([]uint64, 0, len(words)-n+1)
 	run := make([]byte, 8*n)
 	for i := n; i <= len(words); i++ {
+		if slices.Contains(words[i-n:i], tag) {
+			continue
+		}
 		for k, w := range words[i-n : i] {
 			binary.LittleEndian.PutUint64(run[8*k:], w)
 		}
@@ -61,9 +64,12 @@ func (d *Digester) Wording(text []byte) (digest uint64, count int) {
 	}
 	all := make([]byte, 0, 8*len(words)+1)
 	for _, w := range words {
+		if w == tag {
+			continue
+		}
 		all = binary.LittleEndian.AppendUint64(all, w)
 	}
-	return siphash.Hash(d.sketch[0], d.sketch[1], append(all, 'w')), len(words)
+	return siphash.Hash(d.sketch[0], d.sketch[1], append(all, 'w')), len(all) / 8
 }
 
 // words are the keyed digests of the words of a text that count.
@@ -80,6 +86,10 @@ func (d *Digester) words(text []byte, counts func(word []byte) bool) []uint64 {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		switch {
+		case r == '<' && tagLength(text[i:]) > 0:
+			end()
+			out = append(out, tag)
+			size = tagLength(text[i:])
 		case unspaced(r):
 			end()
 			word = append(word, text[i:i+size]...)
@@ -93,6 +103,27 @@ func (d *Digester) words(text []byte, counts func(word []byte) bool) []uint64 {
 	}
 	end()
 	return out
+}
+
+// tag stands for a mark such as "</summary>" between words: programs take out what stands between two, and no run goes across one.
+const tag = 0
+
+// longestTag is how many bytes such a mark has at most.
+const longestTag = 32
+
+// tagLength is the length of the mark that a text begins with; 0 where it begins with none.
+func tagLength(text []byte) int {
+	end := bytes.IndexByte(text[:min(len(text), longestTag)], '>')
+	if end < 2 {
+		return 0
+	}
+	for i, c := range text[1:end] {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || i > 0 && (c == '_' || c == '-' || c >= '0' && c <= '9')
+		if !letter && (i > 0 || c != '/') {
+			return 0
+		}
+	}
+	return end + 1
 }
 
 // unspaced says that a character belongs to a script that writes words without a space between them.

@@ -99,9 +99,9 @@ func New(o Options) *Engine {
 		o.MemoryBytes = 64 << 20
 	}
 	e := &Engine{Options: o, phrases: phrases(), programs: programs(), digesters: map[mooring.Tenant]*wire.Digester{}}
+	e.apart = newNames(e.listed)
 	e.index()
 	e.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
-	e.apart = newNames(e.NeverLearn)
 	learning := o.MemoryBytes / learningShare
 	e.lessons = otter.Must(&otter.Options[mooring.Tenant, *lessons]{
 		MaximumWeight: uint64(max(learning, tenantBytes)), Weigher: func(_ mooring.Tenant, t *lessons) uint32 { return uint32(t.size.Load()) }, //nolint:gosec // bounded by its limits

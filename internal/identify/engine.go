@@ -59,7 +59,7 @@ type Engine struct {
 	sessions *otter.Cache[sessionKey, *kept]
 	digests  *otter.Cache[[16]byte, wire.Known]
 	answers  *otter.Cache[answerKey, answered]
-	samples  *otter.Cache[sampleKey, []uint64]
+	samples  *otter.Cache[sampleKey, instruction]
 	seeds    [2]maphash.Seed // of sampleKey
 	lessons  *otter.Cache[mooring.Tenant, *lessons]
 	apart    *names // of headers that are never learned
@@ -111,7 +111,7 @@ func New(o Options) *Engine {
 	e.sessions = otter.Must(&otter.Options[sessionKey, *kept]{MaximumSize: int(share / sessionBytes)})
 	e.digests = otter.Must(&otter.Options[[16]byte, wire.Known]{MaximumSize: int(share / digestBytes)})
 	e.answers = otter.Must(&otter.Options[answerKey, answered]{MaximumSize: int(share / answerBytes)})
-	e.samples = otter.Must(&otter.Options[sampleKey, []uint64]{MaximumSize: int(share / sampleBytes)})
+	e.samples = otter.Must(&otter.Options[sampleKey, instruction]{MaximumSize: int(share / sampleBytes)})
 	return e
 }
 

@@ -135,6 +135,9 @@ func (e *Engine) judge(q Request, r *reading) {
 
 // recall compares the request with the phrases of the programs, and a lean one with what asks for a title.
 func (e *Engine) recall(q Request, r *reading, system []byte) {
+	if q.Wire.Tools > 0 { // whoever asks beside a conversation offers none
+		return
+	}
 	ask := question(q)
 	prompt := opening(system)
 	for i := range e.phrases {
@@ -158,9 +161,7 @@ func (p *phrase) fits(q Request, r *reading, text string) bool {
 	case len(text) < len(p.starts) || !strings.EqualFold(text[:len(p.starts)], p.starts):
 		return false
 	case p.only:
-		return len(text) == len(p.starts) && q.Wire.MaxTokens == 1 && len(q.Wire.Messages) == 1 && q.Wire.Tools == 0
-	case q.Wire.Tools > 0:
-		return false
+		return len(text) == len(p.starts) && q.Wire.MaxTokens == 1 && len(q.Wire.Messages) == 1
 	case p.beside == "" || p.beside == r.client || p.holds != "" && strings.Contains(text, p.holds):
 		return true
 	}
@@ -182,7 +183,10 @@ var titleShape = regexp.MustCompile(`(?im)\b(?:generat\w*|write|create|give|prov
 
 // titling says whether an instruction asks for a title or a name and nothing else.
 func titling(text string) bool {
-	return len(text) <= longestTitling && titleShape.MatchString(text) || len(text) <= shortTitling && speaksOfTitle([]byte(text))
+	if len(text) > longestTitling {
+		return false
+	}
+	return mentions([]byte(text), namingWords) && titleShape.MatchString(text) || len(text) <= shortTitling && speaksOfTitle([]byte(text))
 }
 
 // longestTitling is how long an instruction may be: one for a whole conversation is longer than one for its title.

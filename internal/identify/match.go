@@ -14,8 +14,7 @@ func (e *Engine) byContent(ctx context.Context, q Request, r *reading, f *Findin
 	if err != nil || len(a.talk) == 0 {
 		return false, err
 	}
-	t := e.traitsOf(q, r, a.digester)
-	h, err := a.meet(ctx, q.Opening, &t)
+	h, err := a.meet(ctx, q.Opening, &r.traits)
 	if err != nil {
 		return false, err
 	}
@@ -23,7 +22,7 @@ func (e *Engine) byContent(ctx context.Context, q Request, r *reading, f *Findin
 		f.take(h, "it sends no id, and its messages hold an answer that this session was given")
 		return true, nil
 	}
-	return e.byQuote(ctx, q, f, a, &t)
+	return e.byQuote(ctx, q, f, a, &r.traits)
 }
 
 // held is a session with the place that a request has in it.
@@ -164,6 +163,7 @@ const (
 	oldSample  = 4    // and by how many samples that has to be judged
 	partOfSum  = 0.4  // of a summary: clients leave out what stands around it
 	leastOfSum = 4    // samples of it
+	wholeSum   = 0.9  // of one that is there as it was given
 	wholeWords = 0.8  // of words that are spoken about
 )
 
@@ -231,7 +231,7 @@ func summed(quotes []quote, known map[mooring.SessionID]Known, t *traits) (Known
 		if !ok || q.kind != mooring.ByText || q.part < partOfSum || q.part*float64(q.size) < leastOfSum || k.Tip != q.message {
 			continue
 		}
-		if old, ok := readTraits(k.Traits); !ok || shared(old.system, t.system) >= unlikely || old.tools && t.tools {
+		if old, ok := readTraits(k.Traits); !ok || q.part >= wholeSum || shared(old.system, t.system) >= unlikely || old.tools && t.tools {
 			return k, true
 		}
 	}
@@ -297,9 +297,8 @@ func (e *Engine) check(ctx context.Context, q Request, r *reading, f *Finding) e
 		f.overrule(h, id)
 		return nil
 	}
-	t := e.traitsOf(q, r, a.digester)
 	if len(a.answers()) > 0 {
-		done, err := e.overruled(ctx, f, a, id, &t)
+		done, err := e.overruled(ctx, f, a, id, &r.traits)
 		if done || err != nil {
 			return err
 		}
@@ -426,14 +425,13 @@ func (e *Engine) late(ctx context.Context, q Request, r *reading, f *Finding) (b
 	if err != nil || len(a.talk) == 0 {
 		return false, err
 	}
-	t := e.traitsOf(q, r, a.digester)
-	h, err := a.meet(ctx, nil, &t)
+	h, err := a.meet(ctx, nil, &r.traits)
 	if err != nil {
 		return false, err
 	}
 	var parent *Known
 	if h == nil {
-		if h, parent, err = e.continued(ctx, a, &t); err != nil {
+		if h, parent, err = e.continued(ctx, a, &r.traits); err != nil {
 			return false, err
 		}
 	}

@@ -15,7 +15,8 @@ type Place struct {
 	Digests []wire.Digest     // of all messages of the request; zero for system and developer messages
 	Seen    wire.Digest       // chain digest of the request's conversation, as its client sees it
 	Last    wire.Digest       // digest of its last message; zero where there is none
-	Above   wire.Digest       // chain digest of what stands above that
+	Prior   wire.Digest       // digest of the one before
+	Above   wire.Digest       // chain digest of what stands above the last one
 	Opening []mooring.Mark    // by which the first new message is found; nil where it opens no session
 	View    *mooring.View     // what the request left out of its branch; nil for nothing
 }
@@ -67,7 +68,7 @@ func (a *alignment) place() *Place {
 	if n := len(a.talk); n > 0 {
 		p.Seen, p.Last = a.chain[n-1], a.digests[a.talk[n-1]]
 		if n > 1 {
-			p.Above = a.chain[n-2]
+			p.Prior, p.Above = a.digests[a.talk[n-2]], a.chain[n-2]
 		}
 	}
 	return p
@@ -155,6 +156,7 @@ type alignment struct {
 	skip     int // messages before it are no part of the talk
 	digests  []wire.Digest
 	talk     []int         // positions in messages
+	replies  []int         // positions of the answers in the talk, the last first
 	chain    []wire.Digest // of talk[0..i]
 	looked   *look         // what the index says; nil while it has not been asked
 	partly   bool          // the request shows a part of its branch only
@@ -162,6 +164,7 @@ type alignment struct {
 
 func (a *alignment) walk() {
 	a.talk = make([]int, 0, len(a.messages))
+	a.replies = make([]int, 0, len(a.messages)/2+1)
 	a.chain = make([]wire.Digest, 0, len(a.messages))
 	if a.skip >= len(a.messages) {
 		return
@@ -171,6 +174,11 @@ func (a *alignment) walk() {
 		if a.messages[i].Conversational() {
 			a.talk = append(a.talk, i)
 			a.chain = append(a.chain, chains[i-a.skip])
+		}
+	}
+	for i, at := range slices.Backward(a.talk) {
+		if a.messages[at].Role == roleAssistant {
+			a.replies = append(a.replies, i)
 		}
 	}
 }
@@ -262,15 +270,7 @@ func (a *alignment) along(trail []mooring.Neighbour, at int) (mooring.MessageID,
 const roleAssistant = "assistant"
 
 // answers are the positions of the request's answers, the last first.
-func (a *alignment) answers() []int {
-	var out []int
-	for i, at := range slices.Backward(a.talk) {
-		if a.messages[at].Role == roleAssistant {
-			out = append(out, i)
-		}
-	}
-	return out
-}
+func (a *alignment) answers() []int { return a.replies }
 
 // longestFollow is how far a request is followed down from an answer that it holds.
 const longestFollow = 64

@@ -16,7 +16,7 @@ import (
 
 // describe labels the request with its project and its client, by the evidence that says most. Neither is evidence of identity.
 func (e *Engine) describe(q Request, r *reading, all []sighting, in *texts) {
-	if path, how := workingFolder(q); path != "" {
+	if path, how := workingFolder(q, r.told); path != "" {
 		r.project = path
 		r.ignored = append(r.ignored, mooring.Evidence{Signal: how, Says: string(saysProject), Use: "decided", Why: "it says what is worked on"})
 	}
@@ -109,9 +109,11 @@ func folderLines() []string {
 }
 
 // workingFolder finds the folder in the instructions of a request, and in the message that Codex puts before the conversation.
-func workingFolder(q Request) (path, how string) {
-	if path := folderIn(systemOf(q)); path != "" {
-		return path, "body:system"
+func workingFolder(q Request, told []instruction) (path, how string) {
+	for i := range told {
+		if told[i].folder != "" {
+			return told[i].folder, "body:system"
+		}
 	}
 	for i := range q.Wire.Messages[:min(len(q.Wire.Messages), 3)] {
 		raw := q.Wire.Messages[i].Raw

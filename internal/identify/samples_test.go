@@ -113,12 +113,20 @@ func (h *house) stand(s *sample, tenant mooring.Tenant, object string) *identify
 	if err != nil {
 		h.tb.Fatalf("%s: %v", s.full(), err)
 	}
-	p, err := h.engine.Locate(ctx, f, q)
+	turn, p := h.began(q, f)
+	h.reply(&turn, p, object)
+	return f
+}
+
+// began writes down what was found for a request.
+func (h *house) began(q identify.Request, f *identify.Finding) (mooring.Turn, *identify.Place) {
+	h.tb.Helper()
+	p, err := h.engine.Locate(h.tb.Context(), f, q)
 	if err != nil {
-		h.tb.Fatalf("%s: %v", s.full(), err)
+		h.tb.Fatal(err)
 	}
 	turn := mooring.Turn{
-		Tenant: tenant, ID: mooring.TurnID("trn_" + h.next()), Session: f.Known.ID, Kind: f.Kind, Protocol: q.Wire.Protocol, State: mooring.Running,
+		Tenant: q.Tenant, ID: mooring.TurnID("trn_" + h.next()), Session: f.Known.ID, Kind: f.Kind, Protocol: q.Wire.Protocol, State: mooring.Running,
 		View: p.View, Question: p.Parent, StartedAt: time.Unix(int64(h.n), 0),
 	}
 	begin := &mooring.Begin{New: f.New, Aliases: f.Aliases, Attach: f.Attach}
@@ -142,8 +150,7 @@ func (h *house) stand(s *sample, tenant mooring.Tenant, object string) *identify
 		names = f.Names
 	}
 	h.engine.Learn(identify.Known{Session: known}, f, names)
-	h.reply(&turn, p, object)
-	return f
+	return turn, p
 }
 
 // reply ends a turn with an answer; one beside the conversation leaves none in it.
@@ -158,21 +165,26 @@ func (h *house) reply(turn *mooring.Turn, p *identify.Place, object string) {
 	if turn.Protocol == mooring.Responses {
 		raw = fmt.Appendf(nil, `{"type":"message","role":"assistant","content":[{"type":"output_text","text":%q}]}`, answerOf)
 	}
-	d := h.engine.Digester(turn.Tenant)
-	self, err := d.Message(turn.Protocol, raw)
+	h.replied(turn, p, raw, object)
+}
+
+// replied ends a turn with an answer, under the id by which a later request speaks of it.
+func (h *house) replied(turn *mooring.Turn, p *identify.Place, raw []byte, object string) {
+	h.tb.Helper()
+	turn.State, turn.EndedAt = mooring.Completed, turn.StartedAt
+	a, err := h.engine.Answer(turn.Tenant, turn.Protocol, p, nil, raw)
 	if err != nil {
 		h.tb.Fatal(err)
 	}
-	seen := d.Chain(p.Seen, self)
-	m := h.message(turn, "assistant", raw, self)
-	m.Seen, m.Protocol, m.Marks = seen[:], turn.Protocol, h.engine.Marks(turn.Tenant, raw, self, p.Last)
+	m := h.message(turn, "assistant", raw, a.Self)
+	m.Seen, m.Protocol, m.Marks = a.Seen[:], turn.Protocol, a.Marks
 	turn.Answer = m.ID
 	end := &mooring.End{Turn: *turn, Answer: &m}
 	if object != "" {
 		end.Objects = []mooring.Object{{Tenant: turn.Tenant, ID: object, Session: turn.Session, Message: m.ID}}
 	}
 	h.commit(end)
-	h.engine.Ended(turn, seen, m.Marks)
+	h.engine.Ended(turn, a.Seen, m.Marks)
 }
 
 // spokenOf is the id of an answer of this session that a later sample follows.
@@ -199,8 +211,8 @@ func wordsOnly() map[string]string {
 	return map[string]string{
 		"gemini-cli/compaction": summing,
 		"openhands/condenser":   summing, "pi/compaction": summing, "qwen-code/compaction": summing,
-		"librechat/title-side-call": titling, "zed/thread-summary": titling,
-		"amp/sub-agent": below, "claude-code-legacy/sub-agent": below, "crush/sub-agent": below, "gemini-cli/sub-agent": below, "openhands/sub-agent": below,
+		"librechat/title-side-call": titling,
+		"amp/sub-agent":             below, "claude-code-legacy/sub-agent": below, "crush/sub-agent": below, "gemini-cli/sub-agent": below, "openhands/sub-agent": below,
 		"qwen-code/sub-agent": below, "roo-code/sub-task": below,
 		"goose/model-probe-without-session": probing, "qwen-code/side-call": probing, "roo-code/openai-native-without-task": probing,
 	}

@@ -34,6 +34,9 @@ type reading struct {
 	project string
 	client  string
 
+	told   []instruction // how the model is to behave
+	traits traits        // what the request is like, without its opening
+
 	ignored []mooring.Evidence // what else was seen: placeholders, agents, parents, kinds, projects, names that are never used
 }
 
@@ -63,6 +66,8 @@ func (e *Engine) read(q Request) (*reading, error) {
 	}
 	r.relate()
 	e.judge(q, r)
+	r.told = e.instructions(q)
+	r.traits = e.traitsOf(q, r.client, r.told)
 	e.describe(q, r, all, &in)
 	return r, nil
 }

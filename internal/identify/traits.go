@@ -17,7 +17,7 @@ type traits struct {
 	client  uint64   // digest of the client program's name
 	tools   bool     // tools are offered
 	stream  bool     // a stream is asked for
-	system  []uint64 // the least grams of the instructions, in order
+	system  []uint64 // a sample of how the instructions speak, in order
 	opening []uint64 // the least grams of the first thing that was said
 }
 
@@ -25,15 +25,22 @@ type traits struct {
 const traitGrams = 8
 
 // traitsOf gives the traits of a request, without its opening.
-func (e *Engine) traitsOf(q Request, r *reading, d *wire.Digester) traits {
+func (e *Engine) traitsOf(q Request, client string, told []instruction) traits {
+	d := e.Digester(q.Tenant)
 	t := traits{tools: q.Wire.Tools > 0, stream: q.Wire.MayStream()}
 	t.key, _ = d.Wording([]byte(q.Key))
-	t.client, _ = d.Wording([]byte(r.client))
-	for _, text := range q.Wire.Instructions() {
-		t.system = append(t.system, e.sample(q.Tenant, d, text)...)
+	t.client, _ = d.Wording([]byte(client))
+	for i := range told {
+		t.system = append(t.system, told[i].sample...)
 	}
 	t.system = least(t.system, traitGrams)
 	return t
+}
+
+// instruction is what is made out of a text that tells the model how to behave.
+type instruction struct {
+	sample []uint64 // of how it speaks
+	folder string   // what it says is worked on; empty for nothing
 }
 
 // sampleKey is a text of a tenant.
@@ -42,19 +49,46 @@ type sampleKey struct {
 	text   [2]uint64
 }
 
-// longestInstruction bounds how much of an instruction is looked at, in bytes: programs begin with what they are.
-const longestInstruction = 8 << 10
+const (
+	// longestInstruction bounds how much of an instruction is sampled, in bytes: programs begin with what they are.
+	longestInstruction = 8 << 10
+	// shortInstruction is up to how many bytes one is read each time: that costs little, and a line that bills a request never comes again.
+	shortInstruction = 256
+)
 
-// sample is leastOf an instruction, a JSON string, which is remembered: programs send the same one again and again.
-func (e *Engine) sample(t mooring.Tenant, d *wire.Digester, text []byte) []uint64 {
+// instructions reads what a request tells the model beside the conversation.
+func (e *Engine) instructions(q Request) []instruction {
+	texts := q.Wire.Instructions()
+	out := make([]instruction, len(texts))
+	for i, text := range texts {
+		out[i] = e.instruction(q.Tenant, text)
+	}
+	return out
+}
+
+// instruction reads a JSON string, and remembers what it found: programs send the same one again and again.
+func (e *Engine) instruction(t mooring.Tenant, text []byte) instruction {
+	if len(text) <= shortInstruction {
+		return e.readInstruction(t, text)
+	}
 	key := sampleKey{t, [2]uint64{maphash.Bytes(e.seeds[0], text), maphash.Bytes(e.seeds[1], text)}}
 	if known, ok := e.samples.GetIfPresent(key); ok {
 		return known
 	}
-	words := wire.Text(text)
-	out := leastOf(d, words[:min(len(words), longestInstruction)])
+	out := e.readInstruction(t, text)
 	e.samples.Set(key, out)
 	return out
+}
+
+func (e *Engine) readInstruction(t mooring.Tenant, text []byte) instruction {
+	words := wire.Text(text)
+	d := e.Digester(t)
+	words = words[:min(len(words), longestInstruction)]
+	sample := least(d.Manner(words), traitGrams)
+	if all, n := d.Wording(words); len(sample) == 0 && n > 0 {
+		sample = []uint64{all}
+	}
+	return instruction{sample, folderIn(text)}
 }
 
 // leastOf is a sample of a text that is the same wherever the text is: its least grams. A text of few words is one gram.
@@ -158,10 +192,39 @@ const (
 	callsOfReply = 6  // texts that one answer hands over, the longest first
 )
 
-// Marks are what an answer is found by besides the conversation up to it. before is the digest of the message that it answers.
-func (e *Engine) Marks(t mooring.Tenant, answer []byte, self, before wire.Digest) []mooring.Mark {
+// Answer is what an answer is found by when its client sends it back.
+type Answer struct {
+	Self  wire.Digest // of the message
+	Seen  wire.Digest // of the conversation up to it, as its client has it
+	Marks []mooring.Mark
+}
+
+// Answer says what an answer is found by: the message as the upstream gave it in the protocol's JSON, which stands behind what the
+// request says. prefill is the request's last message: an assistant's one goes on in the answer, and clients keep both as one message,
+// or as two.
+func (e *Engine) Answer(t mooring.Tenant, p mooring.Protocol, place *Place, prefill *wire.Message, answer []byte) (Answer, error) {
 	d := e.Digester(t)
-	out := []mooring.Mark{selfMark(d, self, before)}
+	self, err := d.Message(p, answer)
+	if err != nil {
+		return Answer{}, err
+	}
+	out := Answer{Self: self, Seen: d.Chain(place.Seen, self), Marks: append([]mooring.Mark{selfMark(d, self, place.Last)}, partMarks(d, answer)...)}
+	if prefill == nil || prefill.Role != roleAssistant {
+		return out, nil
+	}
+	whole, err := d.Message(p, wire.Continued(p, prefill.Raw, answer))
+	if err != nil || whole == self {
+		return out, err
+	}
+	seen := d.Chain(place.Above, whole)
+	out.Marks = append(out.Marks, selfMark(d, whole, place.Prior), mooring.Mark{Kind: mooring.ByChain, Digest: out.Seen[:]})
+	out.Self, out.Seen = whole, seen
+	return out, nil
+}
+
+// partMarks are what parts of an answer are found by: its text, and the texts that it hands to tools.
+func partMarks(d *wire.Digester, answer []byte) []mooring.Mark {
+	var out []mooring.Mark
 	grams := d.Grams(wire.Text(answer))
 	if len(grams) >= longText {
 		half := len(grams) / 2

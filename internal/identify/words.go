@@ -2,6 +2,7 @@ package identify
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,28 +11,30 @@ import (
 // What people call a summary, a title and a conversation, in the languages that programs are written for. They are words of the
 // languages, not phrases of programs: with what a request looks like they tell what it is for. The beginnings of words are enough.
 var (
-	summaryWords = []string{
-		"summar", "compact", "condens", "hand-over", "handover", "hand over", "recap", "digest of", "distil", "zusammenfass", "fasse ", "kurzfassung",
+	summaryWords = wordsOf(
+		"summar", "sum up", "sum it up", "compact", "condens", "hand-over", "handover", "hand over", "recap", "digest of", "distil", "zusammenfass", "fasse ", "kurzfassung",
 		"übergabe", "verdicht", "résum", "resum", "síntese", "sintetiz", "riassun", "riepilog", "samenvat", "podsum", "streszcz", "особ", "резюм", "итог", "сводк", "кратко излож",
 		"总结", "總結", "摘要", "概括", "压缩", "壓縮", "归纳", "要約", "まとめ", "引き継ぎ", "요약", "özetle", "özet", "sammanfatt", "oppsummer", "tóm tắt",
-	}
-	titleWords = []string{
-		"title", "headline", "follow-up", "could ask next", "ask next", "keywords", "folgefrage", "rückfrage", "nächste frage", "stichw", "stichpunkt", "tags", "tagi", "tagów", "étiquette", "questions de suivi", "etiqueta", "preguntas de seguimiento", "perguntas de acompanhamento", "domande success", "pytania", "pytań", "уточняющ", "следующ вопрос", "тег", "ключевые слова", "标签", "追问", "后续问题", "タグ", "次の質問", "태그", "後續", "name this", "name the", "label for", "name for", "tags", "emoji", "follow-up question", "titel", "überschrift", "benenne", "schlagw", "titre", "intitul", "nomme",
+	)
+	namingWords = wordsOf("title", "name") // without one of them nothing has the shape of an order for a title
+	titleWords  = wordsOf(
+		"title", "headline", "follow-up", "could ask next", "ask next", "keywords", "folgefrage", "anschlussfrage", "フォローアップ", "kolejne pytania", "rückfrage", "nächste frage", "stichw", "stichpunkt", "tags", "tagi", "tagów", "étiquette", "questions de suivi", "etiqueta", "preguntas de seguimiento", "perguntas de acompanhamento", "domande success", "pytania", "pytań", "уточняющ", "следующ вопрос", "тег", "ключевые слова", "标签", "追问", "后续问题", "タグ", "次の質問", "태그", "後續", "name this", "name the", "label for", "name for", "tags", "emoji", "follow-up question", "titel", "überschrift", "benenne", "schlagw", "titre", "intitul", "nomme",
 		"título", "titula", "titolo", "intitola", "tytuł", "заголов", "назван", "назови", "标题", "標題", "题目", "命名", "取名", "タイトル", "題名", "見出し", "제목", "başlık", "rubrik", "tiêu đề",
-	}
-	goingOnWords = []string{
+	)
+	goingOnWords = wordsOf(
 		"continu", "resume", "carry on", "take over", "takes over", "pick up", "picks up", "another assistant", "someone who has not", "hand-over", "handover", "hand over", "weiterarbeit", "weitermach", "fortsetz", "fortführ",
 		"übernehm", "übernimmt", "anderer assistent", "poursuiv", "reprend", "autre assistant", "seguir", "retomar", "otro asistente", "outro assistente", "riprend", "prosegu", "verder", "kontynu", "inny asystent", "продолж", "другой ассистент", "继续", "繼續",
-		"接手", "接着", "続け", "引き継", "계속", "이어", "devam", "fortsätt", "fortsett", "tiếp tục",
-	}
-	userWords = []string{
+		"next step", "nächster schritt", "nächste schritt", "prochaine étape", "siguiente paso", "próximo passo", "prossimo passo", "volgende stap", "następny krok", "następne kroki", "следующий шаг", "下一步", "次のステップ", "다음 단계",
+		"open points", "offene punkte", "go on from", "接手", "接着", "続け", "引き継", "계속", "이어", "devam", "fortsätt", "fortsett", "tiếp tục",
+	)
+	userWords = wordsOf(
 		"the user", "der nutzer", "nutzer", "benutzer", "anwender", "l'utilisateur", "utilisateur", "el usuario", "usuario", "o usuário", "usuário", "utente", "gebruiker", "użytkownik", "пользовател", "用户", "用戶", "ユーザー", "사용자", "kullanıcı", "användar", "bruker", "người dùng",
-	}
-	conversationWords = []string{
+	)
+	conversationWords = wordsOf(
 		"conversation", "chat", "dialog", "discussion", "session", "thread", "transcript", "context", "so far", "history", "messages above", "exchange", "everything done", "work done", "gespräch", "unterhaltung", "verlauf",
 		"sitzung", "bisher", "kontext", "échange", "contexte", "conversación", "conversa", "conversazione", "hasta ahora", "até agora", "finora", "gesprek", "rozmow", "диалог", "разговор", "бесед", "контекст", "до сих пор",
 		"对话", "對話", "会话", "會話", "聊天", "上下文", "到目前为止", "会話", "これまで", "やり取り", "대화", "지금까지", "konuşma", "sohbet", "konversation", "cuộc trò chuyện", "messag", "above",
-	}
+	)
 )
 
 // longestPrompt is from how many bytes on a text is no short request for a name any more.
@@ -50,23 +53,31 @@ func saysSummary(text []byte) bool { return mentions(text, summaryWords) }
 // speaksOfTitle says that a text asks for a name.
 func speaksOfTitle(text []byte) bool { return mentions(text, titleWords) }
 
+// vocabulary are beginnings of words in lower case, by their first bytes.
+type vocabulary [256][]string
+
+func wordsOf(list ...string) *vocabulary {
+	v := new(vocabulary)
+	for _, w := range list {
+		v[w[0]] = append(v[w[0]], w)
+	}
+	return v
+}
+
 // mentions says whether one of some words begins somewhere in a text.
-func mentions(text []byte, any []string) bool {
-	lower := strings.ToLower(string(bytes.ToValidUTF8(text[:min(len(text), 2*longestPrompt)], nil)))
-	for _, w := range any {
-		for from := 0; ; {
-			at := strings.Index(lower[from:], w)
-			if at < 0 {
-				break
-			}
-			at += from
-			before, _ := utf8.DecodeLastRuneInString(lower[:at])
-			first, size := utf8.DecodeRuneInString(w)
-			if unspaced(first) || !unicode.IsLetter(before) {
-				return true
-			}
-			from = at + size
+func mentions(text []byte, words *vocabulary) bool {
+	lower := strings.ToLower(string(text[:min(len(text), 2*longestPrompt)]))
+	inside := false // a letter stands before
+	for i := 0; i < len(lower); {
+		r, size := rune(lower[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(lower[i:])
 		}
+		if list := words[lower[i]]; len(list) > 0 && (!inside || unspaced(r)) && slices.ContainsFunc(list, func(w string) bool { return strings.HasPrefix(lower[i:], w) }) {
+			return true
+		}
+		inside = r >= 'a' && r <= 'z' || r >= utf8.RuneSelf && unicode.IsLetter(r)
+		i += size
 	}
 	return false
 }
@@ -76,14 +87,11 @@ func unspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-// orders are the first and the last line of a text, where they are short: that is where what is to be done stands beside what it is to be
-// done with.
+// orders are the first paragraph and the last line of a text, as far as they are short: that is where what is to be done stands beside
+// what it is to be done with.
 func orders(text []byte) []byte {
-	var out []byte
-	first, rest, _ := bytes.Cut(text, []byte{'\n'})
-	if len(first) <= longestOrder {
-		out = append(out, first...)
-	}
+	first, rest, _ := bytes.Cut(text, []byte("\n\n"))
+	out := slices.Clone(first[:min(len(first), longestOrder)])
 	if last := rest[bytes.LastIndexByte(rest, '\n')+1:]; len(last) <= longestOrder {
 		out = append(append(out, '\n'), last...)
 	}

@@ -35,20 +35,39 @@ func (s *Store) AliasHits(ctx context.Context, tenant mooring.Tenant, aliases []
 	return hits, s.dialect.failed(err, "look aliases up")
 }
 
-// longestChain bounds what one look at the index gives: what many sessions have in common tells none of them apart.
-const longestChain = 256
+// What many sessions have in common tells none of them apart, and must cost no more than what few have: of each kind of each digest only
+// the newest count, and of all together.
+const (
+	mostAlike    = 64
+	longestChain = 512
+)
+
+// chains goes in the order of the key of the table, so that a digest that thousands have costs no more than its newest.
+const chains = `WITH k (digest) AS (SELECT digest FROM chain WHERE FALSE%s), n (kind) AS (%s)
+	SELECT c.kind, c.digest, c.session, c.message, c.sketch FROM k CROSS JOIN n CROSS JOIN chain AS c
+	WHERE c.tenant = $1 AND c.digest = k.digest AND c.kind = n.kind AND c.message >= coalesce((SELECT m.message FROM chain AS m
+		WHERE m.tenant = $1 AND m.digest = k.digest AND m.kind = n.kind ORDER BY m.message DESC LIMIT 1 OFFSET $2), '')
+	ORDER BY c.message DESC LIMIT $3`
+
+// chainKinds are all kinds, each a row.
+const chainKinds = `SELECT 0 UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5`
 
 // Chain finds the tenant's messages by digests of any kind, the newest first.
 func (s *Store) Chain(ctx context.Context, tenant mooring.Tenant, digests [][]byte) ([]mooring.ChainEntry, error) {
 	if len(digests) == 0 {
 		return nil, nil
 	}
-	args := []any{raw(tenant), longestChain}
+	args := []any{raw(tenant), mostAlike - 1, longestChain}
+	var asked strings.Builder
 	for i := range padded(len(digests)) {
-		args = append(args, digests[min(i, len(digests)-1)])
+		var digest []byte // what fills up is null, which no row has
+		if i < len(digests) {
+			digest = digests[i]
+		}
+		args = append(args, digest)
+		fmt.Fprintf(&asked, " UNION ALL SELECT $%d", len(args))
 	}
-	query := `SELECT kind, digest, session, message, sketch FROM chain WHERE tenant = $1 AND digest IN (` + marks(3, len(args)) + `)
-		ORDER BY message DESC LIMIT $2`
+	query := fmt.Sprintf(chains, asked.String(), chainKinds)
 	var list []mooring.ChainEntry
 	err := s.each(ctx, func(row scanner) error {
 		var e mooring.ChainEntry

@@ -139,6 +139,19 @@ func readTests() []test {
 				t.Errorf("Chain = %v, want the newest first", list)
 			}
 		}},
+		{"of what many messages have in common the newest are found, of each kind by itself", func(t *testing.T, s Store) {
+			c := newSession(1)
+			c.Messages = []mooring.Message{message(1, 1, "")}
+			c.Messages[0].Marks = []mooring.Mark{{Kind: mooring.ByText, Digest: []byte("a")}}
+			for i := 2; i <= 100; i++ {
+				c.Messages = append(c.Messages, found(1, i, "a", fmt.Sprint("c", i)))
+			}
+			apply(t, s, c)
+			list, err := s.Chain(t.Context(), tenant, [][]byte{[]byte("a")})
+			if n := len(list); err != nil || n < 33 || n > 99 || list[0].Message != messageID(100) || list[n-1].Message != messageID(1) || list[n-1].Kind != mooring.ByText {
+				t.Errorf("Chain = %d entries, %v; want the newest, and the only one of its kind", n, err)
+			}
+		}},
 		{"what a session is named by and like is kept, and stays where a turn says nothing of it", func(t *testing.T, s Store) {
 			c := newSession(1)
 			c.Session.Named, c.Session.Traits = []string{"x-a", "x-b"}, []byte{1, 0, 2}

@@ -63,6 +63,7 @@ type Engine struct {
 	seeds    [2]maphash.Seed // of sampleKey
 	lessons  *otter.Cache[mooring.Tenant, *lessons]
 	apart    *names // of headers that are never learned
+	words    *language
 
 	naming sync.RWMutex // held to remember what an alias names, and to forget that
 	resets uint64       // how often chats were reset; guarded by naming
@@ -99,7 +100,7 @@ func New(o Options) *Engine {
 		o.MemoryBytes = 64 << 20
 	}
 	e := &Engine{Options: o, phrases: phrases(), programs: programs(), digesters: map[mooring.Tenant]*wire.Digester{}}
-	e.apart = newNames(e.listed)
+	e.apart, e.words = newNames(e.listed), newLanguage()
 	e.index()
 	e.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
 	learning := o.MemoryBytes / learningShare

@@ -54,7 +54,9 @@ func tellingParts() []string {
 }
 
 // callerWords are parts of a name that belong to whoever calls where an id or the like follows, or nothing.
-func callerWords() string { return `access api client consumer identity login private refresh security` }
+func callerWords() string {
+	return `access api client consumer identity login private refresh security`
+}
 
 // programWords are those that belong to what calls where an id or the like follows.
 func programWords() string { return `app application public service` }

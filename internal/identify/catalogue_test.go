@@ -106,7 +106,7 @@ func TestNamesThatMayBeLearned(t *testing.T) {
 	e := newHouse(t).engine
 	for name, never := range map[string]bool{
 		"X-Conv": false, "X-Shop-Dialog": false, "X-Bot-Thread": false, "Conversation": false, "X-Ticket-Number": false, "X-Chat-Ref": false, "X-Client-Chat": false,
-		"X-Session-Id": true, "X-Acme-Session-Id": true, "X-Acme-Parent-Session-Id": true, "Content-Type": false,
+		"X-Session-Id": true, "X-Acme-Session-Id": true, "X-Acme-Parent-Session-Id": true, "Content-Type": true,
 		"X-Access-Id": true, "X-Acme-Token": true, "X-Acme-Secret": true, "X-Acme-Apikey": true, "X-Signature": true, "X-Jwt": true, "X-Acme-Key": true, "X-AuthToken": true,
 		"X-Acme-User-Id": true, "X-User": true, "X-Acme-Device-Id": true, "X-Org": true, "X-Acme-Tenant": true, "X-Acme-Request-Id": true, "X-Acme-Trace": true,
 		"X-Message-Id": true, "X-Passphrase": true, "X-Subscription-Id": true, "X-Machine": true, "X_Acme_Userid": true, strings.Repeat("x", 65): true, "": true,

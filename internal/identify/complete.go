@@ -16,12 +16,16 @@ func (e *Engine) complete(q Request, r *reading, f *Finding) error {
 	}
 	t := r.traits
 	old, known := readTraits(f.Known.Traits)
+	was := &old
+	if !known {
+		was = nil
+	}
 	switch {
 	case q.Kind != "" || r.kind != "" && r.kind != mooring.KindSubagent:
-	case compacts(q, f, &t, &old, known):
+	case compacts(q, f, a, &t, was):
 		f.Kind = mooring.KindCompaction
 		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: "content:kind", Says: string(saysKind), Use: "decided", Why: "its last words ask for a summary of the conversation that it continues"})
-	case f.aside || aside(q, f, a, &t, &old, known):
+	case f.aside || aside(q, f, a, &t, was):
 		f.Kind = mooring.KindSide
 		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: "content:kind", Says: string(saysKind), Use: "decided", Why: "by what it says and is asked under, it is about the conversation and no part of it"})
 	}
@@ -56,29 +60,30 @@ func (f *Finding) signals(r *reading) {
 	}
 }
 
-// aside says that a request which its id gives to a session asks about it and is no part of it.
-func aside(q Request, f *Finding, a *alignment, t, old *traits, known bool) bool {
-	if known && f.from > 0 {
-		return asksBeside(q, t, old)
+// aside says that a request which its id gives to a session asks about it and is no part of it. The session's traits are nil where
+// they are not known.
+func aside(q Request, f *Finding, a *alignment, t, old *traits) bool {
+	if old != nil && f.from > 0 {
+		return asksBeside(q, a, t, old)
 	}
 	if !f.Sent || f.from > 0 || len(a.answers()) > 0 || len(a.talk) == 0 || len(a.talk) > 2 || t.tools || q.Wire.HasResult() {
 		return false
 	}
-	return f.Known.Tip != "" && known && about(q, a, t, old)
+	return f.Known.Tip != "" && old != nil && about(q, a, t, old)
 }
 
 // asksBeside says that a request which shows a whole conversation asks something about it that its people do not: a title, tags, what
 // they may ask next. People speak of neither the conversation nor its user.
-func asksBeside(q Request, t, old *traits) bool {
+func asksBeside(q Request, a *alignment, t, old *traits) bool {
 	last := &q.Messages[len(q.Messages)-1]
 	if t.tools || last.Role != "user" || q.Wire.HasResult() {
 		return false
 	}
-	text := wire.Text(last.Raw)
-	if len(text) > longestOrder || !speaksOfTitle(text) {
+	words, text := a.engine.words, wire.Text(last.Raw)
+	if len(text) > longestOrder || !words.title.in(text) {
 		return false
 	}
-	return old.stream && !t.stream || mentions(text, conversationWords) || mentions(text, userWords)
+	return old.stream && !t.stream || words.conversation.in(text) || words.user.in(text)
 }
 
 // about says that a request speaks about a conversation which had those traits: of what would make it another program's, and of what
@@ -99,14 +104,17 @@ func about(q Request, a *alignment, t, old *traits) bool {
 		holds(grams, old.opening),
 		titled(q, a),
 	} {
-		n += truth(sign)
+		if sign {
+			n++
+		}
 	}
 	return n > 1
 }
 
 // titled says that a request gives an order to name something, beside what that is to be named after.
 func titled(q Request, a *alignment) bool {
-	return speaksOfTitle(orders(a.opening())) || instructs(q, speaksOfTitle)
+	title := &a.engine.words.title
+	return title.in(orders(a.opening())) || instructs(q, title)
 }
 
 // holds says that a text has nearly all of a sample of another one.
@@ -116,15 +124,17 @@ func holds(grams, sample []uint64) bool {
 	}
 	n := 0
 	for _, g := range sample {
-		n += truth(slices.Contains(grams, g))
+		if slices.Contains(grams, g) {
+			n++
+		}
 	}
 	return float64(n) >= wholeWords*float64(len(sample))
 }
 
-// instructs says that one of the instructions of a request speaks of something.
-func instructs(q Request, speaks func(text []byte) bool) bool {
+// instructs says that one of the instructions of a request has one of some words.
+func instructs(q Request, words *vocabulary) bool {
 	for _, text := range q.Wire.Instructions() {
-		if words := wire.Text(text); len(words) <= longestPrompt && speaks(words) {
+		if said := wire.Text(text); len(said) <= longestPrompt && words.in(said) {
 			return true
 		}
 	}
@@ -133,7 +143,7 @@ func instructs(q Request, speaks func(text []byte) bool) bool {
 
 // compacts says that a request asks for a summary in whose place its conversation is to go on: it continues a conversation of a
 // program with tools, or under other instructions, and asks for one with its last words.
-func compacts(q Request, f *Finding, t, old *traits, known bool) bool {
+func compacts(q Request, f *Finding, a *alignment, t, old *traits) bool {
 	if f.New || len(q.Messages) == 0 || q.Wire.EndsInResult() {
 		return false
 	}
@@ -141,13 +151,13 @@ func compacts(q Request, f *Finding, t, old *traits, known bool) bool {
 	if last.Role != "user" {
 		return false
 	}
-	other := known && shared(t.system, old.system) < unlikely
-	text := wire.Text(last.Raw)
+	other := old != nil && shared(t.system, old.system) < unlikely
+	words, text := a.engine.words, wire.Text(last.Raw)
 	if f.from == 0 { // it shows nothing of the conversation that its id names
-		return f.Sent && f.Known.Tip != "" && len(text) <= longestOrder && speaksOfSummary(text) && goesOn(text)
+		return f.Sent && f.Known.Tip != "" && len(text) <= longestOrder && words.asksSummary(text) && words.goingOn.in(text)
 	}
 	if !t.tools && !q.Wire.HasResult() && !other { // people ask for summaries too, but not to go on from them
-		return speaksOfSummary(text) && goesOn(text)
+		return words.asksSummary(text) && words.goingOn.in(text)
 	}
-	return speaksOfSummary(text) || other && instructs(q, saysSummary)
+	return words.asksSummary(text) || other && instructs(q, &words.summary)
 }

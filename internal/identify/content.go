@@ -76,6 +76,14 @@ type quote struct {
 	size    int     // how many samples that was judged by; 0 where it is there word for word
 }
 
+// opens is 1 for a text that a session opens with.
+func (q *quote) opens() int {
+	if q.kind == mooring.ByOpening {
+		return 1
+	}
+	return 0
+}
+
 // asked is what a key of the index is asked for.
 type asked struct {
 	kind mooring.ChainKind
@@ -206,13 +214,13 @@ func (a *alignment) rivals(entries []mooring.ChainEntry, keys map[string]asked) 
 	return out
 }
 
-// infos is how much a message of each weight says.
-var infos = [...]int{8, 40, 120, 200}
+// info is how much a message says, in bytes at most, as far as its digest tells.
+func info(d wire.Digest) int { return [...]int{8, 40, 120, 200}[d.Weight()] }
 
 // enough is how much has to agree where what stands before does not.
 const enough = 100
 
-func (a *alignment) info(i int) int { return infos[a.digests[a.talk[i]].Weight()] }
+func (a *alignment) info(i int) int { return info(a.digests[a.talk[i]]) }
 
 // weigh adds up what of a request a session explains: all up to the last answer that it knows with the whole conversation before
 // it, and the single answers behind that.
@@ -232,7 +240,7 @@ func (a *alignment) weigh(s mooring.SessionID, at map[int]*found) *rival {
 		if i > whole && i >= 0 {
 			r.weight += a.info(i)
 			if p.kind == mooring.ByPair {
-				r.weight += infos[a.before(i).Weight()]
+				r.weight += info(a.before(i))
 			}
 			r.own = r.own || p.kind == mooring.BySelf
 		}
@@ -275,8 +283,7 @@ func quotesIn(entries []mooring.ChainEntry, keys map[string]asked, grams []uint6
 		}
 	}
 	slices.SortStableFunc(out, func(x, y quote) int {
-		opens := truth(x.kind == mooring.ByOpening) - truth(y.kind == mooring.ByOpening)
-		return cmp.Or(opens, cmp.Compare(y.part, x.part), cmp.Compare(y.message, x.message))
+		return cmp.Or(x.opens()-y.opens(), cmp.Compare(y.part, x.part), cmp.Compare(y.message, x.message))
 	})
 	return out
 }
@@ -319,27 +326,34 @@ func (a *alignment) confirmed(ctx context.Context, rivals []*rival, t *traits) (
 	var left []*rival
 	most := 0
 	for _, r := range rivals {
-		n, said := a.agreement(r, near)
-		if n < 2 || said < enough && n < r.from {
-			continue
-		}
-		if said < enough {
-			k, err := a.engine.session(ctx, a.tenant, r.session)
-			if err != nil && mooring.KindOf(err) != mooring.KindNotFound {
-				return nil, err
-			}
-			if err != nil || k.Tip != r.message {
-				continue
-			}
+		said, err := a.proves(ctx, r, near)
+		if err != nil {
+			return nil, err
 		}
 		if said > most {
 			most, left = said, nil
 		}
-		if said == most {
+		if said > 0 && said == most {
 			left = append(left, r)
 		}
 	}
 	return a.settle(ctx, left, t)
+}
+
+// proves is how much of what request and session have in common says; 0 where it may be chance.
+func (a *alignment) proves(ctx context.Context, r *rival, near []mooring.Neighbour) (int, error) {
+	n, said := a.agreement(r, near)
+	switch {
+	case n < 2 || said < enough && n < r.from:
+		return 0, nil
+	case said >= enough:
+		return said, nil
+	}
+	k, err := a.engine.session(ctx, a.tenant, r.session)
+	if mooring.KindOf(err) == mooring.KindNotFound || err == nil && k.Tip != r.message {
+		return 0, nil
+	}
+	return said, err
 }
 
 // agreement counts the messages, from the answer upwards, that request and session have in common without a gap, and how much they

@@ -63,6 +63,7 @@ type Engine struct {
 	seeds    [2]maphash.Seed // of sampleKey
 	lessons  *otter.Cache[mooring.Tenant, *lessons]
 	apart    *names // of headers that are never learned
+	words    *language
 
 	naming sync.RWMutex // held to remember what an alias names, and to forget that
 	resets uint64       // how often chats were reset; guarded by naming
@@ -99,9 +100,9 @@ func New(o Options) *Engine {
 		o.MemoryBytes = 64 << 20
 	}
 	e := &Engine{Options: o, phrases: phrases(), programs: programs(), digesters: map[mooring.Tenant]*wire.Digester{}}
+	e.apart, e.words = newNames(e.listed), newLanguage()
 	e.index()
 	e.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
-	e.apart = newNames(e.NeverLearn)
 	learning := o.MemoryBytes / learningShare
 	e.lessons = otter.Must(&otter.Options[mooring.Tenant, *lessons]{
 		MaximumWeight: uint64(max(learning, tenantBytes)), Weigher: func(_ mooring.Tenant, t *lessons) uint32 { return uint32(t.size.Load()) }, //nolint:gosec // bounded by its limits

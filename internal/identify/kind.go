@@ -151,7 +151,7 @@ func (e *Engine) recall(q Request, r *reading, system []byte) {
 			return
 		}
 	}
-	if r.lean && (titling(prompt) || prompt == "" && titling(ask)) {
+	if r.lean && (e.words.titling(prompt) || prompt == "" && e.words.titling(ask)) {
 		r.rule(mooring.Evidence{Signal: "content:title", Says: string(saysKind)}, mooring.KindSide)
 	}
 }
@@ -182,11 +182,11 @@ func sends(q Request, prefix string) bool {
 var titleShape = regexp.MustCompile(`(?im)\b(?:generat\w*|write|create|give|provide|suggest|make|choose|produce)\b[^.\n]{0,40}\b(?:titles?|name)\b|\b(?:title|name) generator\b|^name th(?:is|e)\b`)
 
 // titling says whether an instruction asks for a title or a name and nothing else.
-func titling(text string) bool {
+func (l *language) titling(text string) bool {
 	if len(text) > longestTitling {
 		return false
 	}
-	return mentions([]byte(text), namingWords) && titleShape.MatchString(text) || len(text) <= shortTitling && speaksOfTitle([]byte(text))
+	return l.naming.in([]byte(text)) && titleShape.MatchString(text) || len(text) <= shortTitling && l.title.in([]byte(text))
 }
 
 // longestTitling is how long an instruction may be: one for a whole conversation is longer than one for its title.

@@ -28,42 +28,53 @@ func passedPrefixes() []string {
 	}
 }
 
-// passedWords are parts of a name, between hyphens, after which it carries something else than a conversation: a credential, a
+// tellingWords are parts of a name, between hyphens, after which it carries something else than a conversation: a credential, a
 // person or a group of them, a machine or a program on it, one request or message, a place in the work, a setting.
-func passedWords() string {
-	return `auth authn authz bearer cookie cookies credential credentials csrf cert certificate hmac jwt key keys nonce otp pin saml secret sig
+func tellingWords() string {
+	return `auth authn authz bearer cookie cookies credential credentials csrf cert certificate hmac jwt key keys nonce otp pin saml secret secrets sig
 		signature sso token tokens xsrf
 		account accounts acct billing company customer email employee group groups mail member org organisation organization orgs owner
 		people person profile role roles sub subject subscriber subscription team tenant uid user username users visitor
 		device devices host hostname hw installation install instance ip ips machine mac node origin os platform pod process pid replica serial server
 		station terminal window worker workstation
-		attempt command correlation date deadline event hop invocation message messages msg operation prompt query req request requests retry
-		seq sequence span step sent time timeout timestamp trace traceparent tracestate traces transaction turn tx ts
+		attempt command correlation date deadline event eventid hop idempotency invocation message messages msg operation prompt promptid query req
+		request requests retry seq sequence span step sent time timeout timestamp trace traceparent tracestate traces transaction turn turnid tx ts
 		branch checkout commit cwd dir directory env environment file folder path project repo repository root uri url workdir workspace
 		build channel country currency debug encoding feature features flag flags format kind lang language level limit locale mode model
 		name plan priority proto protocol region release runtime schema sdk source stage tag tags tier timezone tz type version zone`
 }
 
-// passedParts are what a name may not hold anywhere, for names that are written without hyphens.
-func passedParts() []string {
+// tellingParts are what a name may not hold anywhere, for names that are written without hyphens.
+func tellingParts() []string {
 	return []string{
-		"token", "secret", "passw", "passphrase", "cookie", "credential", "apikey", "accesskey", "privatekey", "sessionkey", "authkey", "oauth", "authoriz",
+		"token", "secret", "passw", "passphrase", "cookie", "credential", "apikey", "accesskey", "privatekey", "sessionkey", "authkey", "oauth", "xauth", "authoriz",
 		"authent", "bearer", "jwt", "signature", "userid", "username", "useremail", "deviceid", "machineid", "installationid", "requestid", "traceid", "spanid",
 		"correlationid", "messageid", "clientid", "accountid", "orgid", "tenantid", "teamid", "projectid", "workspaceid", "hostname",
 	}
 }
 
-// clientWords are parts of a name that belong to whoever or whatever calls where an id or the like follows.
-func clientWords() string {
-	return `access api app application client consumer identity private public refresh security service`
+// callerWords are parts of a name that belong to whoever calls where an id or the like follows, or nothing.
+func callerWords() string {
+	return `access api client consumer identity login private refresh security`
 }
+
+// programWords are those that belong to what calls where an id or the like follows.
+func programWords() string { return `app application public service` }
+
+// word is what a part of a name says about the whole.
+type word int
+
+const (
+	telling word = iota + 1
+	ofCaller
+	ofProgram
+)
 
 // names tells headers that may name a session from those that never do.
 type names struct {
-	known    func(name string) bool // what the catalogue has
+	known    func(name []byte) bool // what the catalogue has
 	plain    map[string]bool
-	words    map[string]bool
-	clients  map[string]bool
+	words    map[string]word
 	parts    []string
 	prefixes []string
 
@@ -73,16 +84,15 @@ type names struct {
 // maxSeen is how many names as they came are remembered; beyond that it begins anew.
 const maxSeen = 512
 
-func newNames(known func(name string) bool) *names {
-	n := &names{known: known, plain: map[string]bool{}, words: map[string]bool{}, clients: map[string]bool{}, parts: passedParts(), prefixes: passedPrefixes()}
+func newNames(known func(name []byte) bool) *names {
+	n := &names{known: known, plain: map[string]bool{}, words: map[string]word{}, parts: tellingParts(), prefixes: passedPrefixes()}
 	for _, name := range passedOver() {
 		n.plain[name] = true
 	}
-	for w := range strings.FieldsSeq(passedWords()) {
-		n.words[w] = true
-	}
-	for w := range strings.FieldsSeq(clientWords()) {
-		n.clients[w] = true
+	for what, list := range map[word]string{telling: tellingWords(), ofCaller: callerWords(), ofProgram: programWords()} {
+		for w := range strings.FieldsSeq(list) {
+			n.words[w] = what
+		}
 	}
 	n.seen.Store(&map[string]string{})
 	return n
@@ -90,11 +100,12 @@ func newNames(known func(name string) bool) *names {
 
 // learnable gives the canonical form of a header's name; empty for one that never names a session.
 func (n *names) learnable(key string) string {
-	name, size := canonical(key)
-	if size == 0 || n.known(key) || n.never(name[:size]) {
+	buf, size := canonical(key)
+	name := buf[:size]
+	if size == 0 || n.known(name) || n.never(name) {
 		return ""
 	}
-	return string(name[:size])
+	return string(name)
 }
 
 // remember keeps what became of names, so that the same ones cost a look into a map the next time.
@@ -114,17 +125,24 @@ func (n *names) remember(keys []string) {
 // never says that a header of this name is not to be learned, whatever it is seen to hold: nothing of it is kept. The name is in
 // lower case with hyphens.
 func (n *names) never(name []byte) bool {
-	if n.plain[string(name)] || n.family(name) {
-		return true
-	}
-	calls := false // the part before says who calls
+	return n.plain[string(name)] || n.family(name) || n.sensitive(name)
+}
+
+// sensitive recognises by its words a name of a credential, a person, a device, an organisation, a single request or a setting. The
+// name is in lower case with hyphens.
+func (n *names) sensitive(name []byte) bool {
+	before := word(0)
 	for rest, more := name, true; more; {
 		var part []byte
 		part, rest, more = cutHyphen(rest)
-		if n.words[string(part)] || begins(part, "auth") || begins(part, "pass") || ends(part, "key") || calls && says(part) {
+		what := n.words[string(part)]
+		switch {
+		case what == telling, begins(part, "auth"), begins(part, "pass"), ends(part, "key"):
+			return true
+		case (before == ofCaller || before == ofProgram) && says(part), what == ofCaller && !more:
 			return true
 		}
-		calls = n.clients[string(part)]
+		before = what
 	}
 	return n.holds(name)
 }
@@ -158,7 +176,7 @@ func (n *names) holds(name []byte) bool {
 // says is for what follows a word for whoever calls.
 func says(part []byte) bool {
 	switch string(part) {
-	case "id", "uuid", "guid", "key", "secret", "token", "name", "info", "data":
+	case "id", "ids", "uuid", "guid", "key", "secret", "token", "name", "info", "data":
 		return true
 	}
 	return false

@@ -1,7 +1,5 @@
 package identify
 
-import "strings"
-
 // The rows below are recognised so that a person is told why they decide nothing. None of them can name a session, be learned, or
 // have its value kept.
 
@@ -86,61 +84,12 @@ func concat(groups ...[]signal) []signal {
 }
 
 // NeverLearn says whether a header of this name may not come to name sessions, whatever its values do: it carries a credential, a
-// user, a device, an organisation or one request, or it is a name of the catalogue, whose meaning is known already.
-func (e *Engine) NeverLearn(name string) bool {
-	buf, n := canonical(name)
-	if n == 0 {
-		return true
-	}
-	if _, known := e.byHeader[string(buf[:n])]; known || e.wildcard(buf[:n]) != nil {
-		return true
-	}
-	return sensitive(name)
-}
+// user, a device, an organisation or one request, belongs to HTTP itself, or is a name of the catalogue, whose meaning is known
+// already.
+func (e *Engine) NeverLearn(name string) bool { return e.apart.learnable(name) == "" }
 
-// secretWords are segments of a name that carries a credential, however it goes on.
-const secretWords = " auth authorization authentication bearer cookie cookies credential credentials jwt key keys oauth pass passwd password passphrase secret secrets " +
-	"signature sig token tokens apikey xapikey accesskey xauth xtoken xkey xsecret xbearer xoauth csrf xsrf otp nonce hmac "
-
-// holderWords are segments that make a name with "id", "key", "secret" or "token" one of a person, a device or an account.
-const holderWords = " access account api auth bearer client company consumer customer device email employee identity install installation login machine member " +
-	"org organisation organization owner person private refresh security subscriber subscription team tenant user username workspace "
-
-// requestWords are segments of a name that is another one with each request.
-const requestWords = " request requestid trace traceid span spanid correlation correlationid nonce message messageid event eventid idempotency retry attempt " +
-	"timestamp date time seq sequence turn turnid prompt promptid "
-
-// sensitive recognises names of credentials, people, devices, organisations and single requests by their words.
-func sensitive(name string) bool {
-	segments := strings.FieldsFunc(camel(name), func(r rune) bool { return r == '-' || r == '.' || r == '_' })
-	for i, s := range segments {
-		switch {
-		case word(secretWords, s), strings.HasPrefix(s, "auth"), strings.HasPrefix(s, "xauth"), strings.HasPrefix(s, "pass"), word(requestWords, s):
-			return true
-		case word(holderWords, s) && (i+1 == len(segments) || i+2 == len(segments) && word(" id ids key name uuid secret token ", segments[i+1])):
-			return true
-		case strings.HasSuffix(s, "token"), strings.HasSuffix(s, "secret"), strings.HasSuffix(s, "apikey"), strings.HasSuffix(s, "userid"),
-			strings.HasSuffix(s, "deviceid"), strings.HasSuffix(s, "machineid"):
-			return true
-		}
-	}
-	return false
-}
-
-func word(list, w string) bool { return strings.Contains(list, " "+w+" ") }
-
-// camel puts a hyphen between the words of a name in mixed case, and gives it in lower case.
-func camel(name string) string {
-	var out strings.Builder
-	for i := range len(name) {
-		c := name[i]
-		if c >= 'A' && c <= 'Z' {
-			if i > 0 && name[i-1] >= 'a' && name[i-1] <= 'z' {
-				out.WriteByte('-')
-			}
-			c += 'a' - 'A'
-		}
-		out.WriteByte(c)
-	}
-	return out.String()
+// listed says that the catalogue or the configuration has this name.
+func (e *Engine) listed(name []byte) bool {
+	_, known := e.byHeader[string(name)]
+	return known || e.wildcard(name) != nil
 }

@@ -113,8 +113,18 @@ func (e *Engine) talkOf(f *Finding, q Request) (*alignment, error) {
 		a.digests = digests
 	}
 	a.walk()
+	if known {
+		f.cut(len(f.talk.talk) - len(a.talk))
+	}
 	f.talk = a
 	return a, nil
+}
+
+// cut leaves out the first n messages of the talk: they were said before the chat was reset.
+func (f *Finding) cut(n int) {
+	if f.from -= n; f.from <= 0 {
+		f.below, f.from = "", 0
+	}
 }
 
 // of says that it is about these very messages: the session of a command is looked for without the command.

@@ -210,7 +210,6 @@ func wordsOnly() map[string]string {
 	)
 	return map[string]string{
 		"gemini-cli/compaction":     summing,
-		"openhands/condenser":       summing,
 		"librechat/title-side-call": titling,
 		"amp/sub-agent":             below, "claude-code-legacy/sub-agent": below, "crush/sub-agent": below, "gemini-cli/sub-agent": below, "openhands/sub-agent": below,
 		"qwen-code/sub-agent": below, "roo-code/sub-task": below,

@@ -270,7 +270,7 @@ func (e *Engine) wildcard(name []byte) *signal {
 		if len(name) <= len(before)+len(after) || string(name[:len(before)]) != before || string(name[len(name)-len(after):]) != after {
 			continue
 		}
-		if s.says == saysSession && sensitive(strings.TrimSuffix(string(name), after)) {
+		if s.says == saysSession && e.apart.sensitive(name[:len(name)-len(after)]) {
 			continue
 		}
 		return s

@@ -2,6 +2,8 @@ package wire_test
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -161,22 +163,27 @@ func TestChains(t *testing.T) {
 }
 
 // How much a message says is what is left of it when all that clients drop is dropped.
-func TestSays(t *testing.T) {
+func TestWeight(t *testing.T) {
 	t.Parallel()
-	body := []byte(`{"messages":[{"role":"user","content":"` + "<system-reminder>long long words</system-reminder>" + `"},{"role":"assistant","content":[{"type":"thinking","thinking":"a long thought","signature":"s"}]},
-		{"role":"assistant","content":"OK."},{"role":"user","content":"a longer question"}]}`)
+	long := strings.Repeat("long long words ", 30)
+	body := []byte(`{"messages":[{"role":"user","content":"` + "<system-reminder>" + long + "</system-reminder>" + `"},{"role":"assistant","content":[{"type":"thinking","thinking":"` + long + `","signature":"s"}]},
+		{"role":"assistant","content":"OK."},{"role":"user","content":"a question that is no more than one short sentence of some words"},{"role":"user","content":"` + long + `"}]}`)
 	d := wire.NewDigester([]byte("k"), newMapCache())
 	for range 3 {
 		r, err := d.Decode(mooring.Messages, body, limits)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.Messages(mooring.Messages, r.Messages); err != nil {
+		digests, err := d.Messages(mooring.Messages, r.Messages)
+		if err != nil {
 			t.Fatal(err)
 		}
-		m := r.Messages
-		if m[0].Says != 0 || m[1].Says != 0 || m[2].Says == 0 || m[3].Says <= m[2].Says {
-			t.Errorf("Says = %d, %d, %d, %d; want nothing, nothing, little, more", m[0].Says, m[1].Says, m[2].Says, m[3].Says)
+		got := make([]int, len(digests))
+		for i := range digests {
+			got[i] = digests[i].Weight()
+		}
+		if want := []int{0, 0, 0, 1, 3}; !slices.Equal(got, want) {
+			t.Errorf("weights = %v, want %v", got, want)
 		}
 	}
 }

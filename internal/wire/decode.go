@@ -43,7 +43,6 @@ type Message struct {
 	Raw    []byte // the message as the request has it, mostly an object: a span of the body, or a copy
 	At     int    // where that span begins in the body; -1 for a copy, which is what several items of one answer come as
 	Result bool   // it is what a tool gave, or holds it
-	Says   int    // bytes of what it means, whoever wrote it: without thinking, marks and injected blocks. Known once Digester.Messages has seen it
 
 	seen *stretch // what a digester knows of it
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash"
 	"hash/maphash"
-	"math"
 	"sync"
 
 	"mooring"
@@ -115,7 +114,6 @@ func (d *Digester) make(p mooring.Protocol, raw []byte, key [16]byte, known Know
 	}
 	known.Digest = w.digest('m', w.normal.form)
 	known.Digest[len(known.Digest)-1] = weight(len(w.normal.form))
-	known.says = uint32(min(w.normal.says(), math.MaxUint32)) //nolint:gosec // bounded here
 	known.facts |= factDigest
 	if d.cache != nil {
 		d.cache.Set(key, known)
@@ -123,7 +121,7 @@ func (d *Digester) make(p mooring.Protocol, raw []byte, key [16]byte, known Know
 	return known, nil
 }
 
-// Messages digests each message, and notes how much it says; instructions get the zero digest.
+// Messages digests each message; instructions get the zero digest.
 func (d *Digester) Messages(p mooring.Protocol, messages []Message) ([]Digest, error) {
 	out := make([]Digest, len(messages))
 	for i := range messages {
@@ -135,7 +133,7 @@ func (d *Digester) Messages(p mooring.Protocol, messages []Message) ([]Digest, e
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
-		out[i], m.Says = known.Digest, int(known.says)
+		out[i] = known.Digest
 	}
 	return out, nil
 }

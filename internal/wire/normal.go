@@ -23,13 +23,12 @@ type normal struct {
 	scratch   []byte
 	results   []byte // forms of the tool results so far, one behind the other
 	ends      []int  // where each of them ends
-	body      int    // where the form goes on behind the role
 	assistant bool
 }
 
 // checked makes the form of one message, which is JSON and has no outer white space.
 func (n *normal) checked(d dialect, raw []byte) error {
-	n.form, n.words, n.results, n.ends, n.body = n.form[:0], n.words[:0], n.results[:0], n.ends[:0], 0
+	n.form, n.words, n.results, n.ends = n.form[:0], n.words[:0], n.results[:0], n.ends[:0]
 	if err := d.form(n, d, raw); err != nil {
 		return err
 	}
@@ -37,9 +36,6 @@ func (n *normal) checked(d dialect, raw []byte) error {
 	n.ordered()
 	return nil
 }
-
-// says is how many bytes the form has beside the role.
-func (n *normal) says() int { return len(n.form) - n.body }
 
 // held is what a message object holds that means something in one protocol or another; raw values.
 type held struct {
@@ -84,7 +80,6 @@ func (n *normal) role(role string) {
 	}
 	n.assistant = role == roleAssistant
 	n.put('m', []byte(role))
-	n.body = len(n.form)
 }
 
 // partForm appends the form of a part that is neither text nor thinking.

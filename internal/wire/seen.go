@@ -17,7 +17,6 @@ import (
 // Known is what a cache keeps of bytes that were seen before.
 type Known struct {
 	Digest Digest // zero where none was made
-	says   uint32 // bytes of the normal form, less the role
 	depth  uint32 // of nesting
 	count  uint32 // of a list's elements
 	role   knownRole

@@ -161,12 +161,12 @@ func Handed(answer []byte) [][]byte {
 	take := func(arguments []byte) {
 		if kindOf(arguments) == '"' {
 			text := unquote(nil, arguments)
-			if inside := bytes.TrimSpace(text); kindOf(inside) == '{' && wellFormed(inside) {
-				arguments = inside
-			} else {
+			inside := bytes.TrimSpace(text)
+			if kindOf(inside) != '{' || !wellFormed(inside) {
 				out = append(out, text)
 				return
 			}
+			arguments = inside
 		}
 		out = appendStrings(out, arguments)
 	}

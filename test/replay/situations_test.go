@@ -15,6 +15,7 @@ import (
 type situation struct {
 	capture
 	conversation string // "x/agent" was begun by x; "-" is no request that Mooring takes
+	copied       string // the conversation that it copies under a new id; empty for none
 	again        bool   // the client's own retry of the request before it, which failed
 }
 
@@ -36,7 +37,8 @@ func situations(t *testing.T) []situation {
 		if name == "" {
 			t.Fatalf("situations.txt says nothing of %s", c.file)
 		}
-		all = append(all, situation{c, name, again})
+		name, copied, _ := strings.Cut(name, "<")
+		all = append(all, situation{c, name, copied, again})
 		delete(said, c.file)
 	}
 	if len(said) > 0 {
@@ -111,14 +113,15 @@ func (p *places) check(at situation, header http.Header) string {
 		return "session " + session + " is that of " + owner + ", want one of its own"
 	}
 	p.sessions[at.conversation], p.owners[session] = session, at.conversation
-	above, kind := "", header.Get("X-Mooring-Kind")
-	if end := strings.LastIndex(at.conversation, "/"); end >= 0 {
+	above, kind := p.sessions[at.copied], header.Get("X-Mooring-Kind")
+	end := strings.LastIndex(at.conversation, "/")
+	if end >= 0 {
 		above = p.sessions[at.conversation[:end]]
 	}
 	switch {
 	case parent != above:
 		return "parent " + parent + ", want " + above
-	case (kind == "subagent") != (above != ""):
+	case (kind == "subagent") != (end >= 0):
 		return "kind " + kind
 	case at.again && turn != last:
 		return "turn " + turn + ", want the next attempt of " + last

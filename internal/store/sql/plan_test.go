@@ -94,7 +94,10 @@ func TestHotStatementsUseTheirKeys(t *testing.T) {
 		"learnedState":    "PRIMARY KEY (tenant=? AND name=?)",
 		"unname":          "PRIMARY KEY (tenant=? AND class=?)",
 		"idleRoots":       "session_activity (tenant=? AND side_only=? AND updated_at<?)",
-		"unindex":         "PRIMARY KEY (tenant=? AND digest=?)",
+		"unmark":          "PRIMARY KEY (tenant=? AND digest=? AND kind=? AND message=?)",
+		"marksOf":         "message_",
+		"seenOf":          "message_",
+		"unmarkedOf":      "message_",
 		"reroot":          "PRIMARY KEY (tenant=? AND id=?)",
 		"detach":          "session_parent (tenant=? AND parent=?)",
 		"releaseBlobs":    "sqlite_autoindex_blob_1 (tenant=? AND digest=?)",
@@ -109,7 +112,11 @@ func TestHotStatementsUseTheirKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			plan := planOf(t, db, texts[name])
+			text, there := texts[name]
+			if !there {
+				t.Fatalf("no constant is called %s", name)
+			}
+			plan := planOf(t, db, text)
 			if !strings.Contains(plan, want) {
 				t.Errorf("%s is looked up by\n%s\nwant %s", name, plan, want)
 			}

@@ -182,7 +182,7 @@ func (a *alignment) rivals(entries []mooring.ChainEntry, keys map[string]asked) 
 		}
 		at := places[entry.Session]
 		if at == nil {
-			if len(places) == maxRivals {
+			if len(places) >= maxRivals && (a.session == nil || a.session.ID != entry.Session) {
 				continue
 			}
 			at = map[int]*found{}
@@ -313,6 +313,7 @@ func (a *alignment) confirmed(ctx context.Context, rivals []*rival, t *traits) (
 		return nil, err
 	}
 	var left []*rival
+	var known map[mooring.SessionID]Known
 	most := 0
 	for _, r := range rivals {
 		n, said := a.agreement(r, near)
@@ -320,11 +321,12 @@ func (a *alignment) confirmed(ctx context.Context, rivals []*rival, t *traits) (
 			continue
 		}
 		if said < enough {
-			k, err := a.engine.session(ctx, a.tenant, r.session)
-			if err != nil && mooring.KindOf(err) != mooring.KindNotFound {
-				return nil, err
+			if known == nil {
+				if known, err = a.engine.sessionsOf(ctx, a.tenant, sessionsIn(rivals)); err != nil {
+					return nil, err
+				}
 			}
-			if err != nil || k.Tip != r.message {
+			if k, ok := known[r.session]; !ok || k.Tip != r.message {
 				continue
 			}
 		}
@@ -449,8 +451,11 @@ func (a *alignment) firm(ctx context.Context, left []claim) (*rival, error) {
 			return nil, err
 		}
 		for i := range left {
-			if c := &left[i]; a.next(near, c.message, c.from) != "" {
+			c := &left[i]
+			if a.next(near, c.message, c.from) != "" {
 				c.firm = wentThere
+			} else {
+				a.leaves = append(a.leaves, c.message)
 			}
 		}
 	}

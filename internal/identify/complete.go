@@ -68,17 +68,17 @@ func aside(q Request, f *Finding, a *alignment, t, old *traits, known bool) bool
 }
 
 // asksBeside says that a request which shows a whole conversation asks something about it that its people do not: a title, tags, what
-// they may ask next. It is asked for as a whole where the conversation is streamed.
+// they may ask next. People speak of neither the conversation nor its user.
 func asksBeside(q Request, t, old *traits) bool {
 	last := &q.Messages[len(q.Messages)-1]
-	if t.tools || t.stream && old.stream || last.Role != "user" || q.Wire.HasResult() {
+	if t.tools || last.Role != "user" || q.Wire.HasResult() {
 		return false
 	}
 	text := wire.Text(last.Raw)
 	if len(text) > longestOrder || !speaksOfTitle(text) {
 		return false
 	}
-	return old.stream || mentions(text, conversationWords) || mentions(text, userWords)
+	return old.stream && !t.stream || mentions(text, conversationWords) || mentions(text, userWords)
 }
 
 // about says that a request speaks about a conversation which had those traits: of what would make it another program's, and of what

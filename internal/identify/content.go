@@ -247,7 +247,8 @@ func (a *alignment) weigh(s mooring.SessionID, at map[int]*found) *rival {
 	return r
 }
 
-// quotesIn gives the texts that the request's opening holds, the fullest and newest first.
+// quotesIn gives the texts that the request's opening holds, the fullest and newest first; what sessions open with comes last, for many
+// open alike.
 func quotesIn(entries []mooring.ChainEntry, keys map[string]asked, grams []uint64) []quote {
 	have := make(map[uint64]struct{}, len(grams))
 	for _, g := range grams {
@@ -273,7 +274,10 @@ func quotesIn(entries []mooring.ChainEntry, keys map[string]asked, grams []uint6
 			out = append(out, q)
 		}
 	}
-	slices.SortStableFunc(out, func(x, y quote) int { return cmp.Or(cmp.Compare(y.part, x.part), cmp.Compare(y.message, x.message)) })
+	slices.SortStableFunc(out, func(x, y quote) int {
+		opens := truth(x.kind == mooring.ByOpening) - truth(y.kind == mooring.ByOpening)
+		return cmp.Or(opens, cmp.Compare(y.part, x.part), cmp.Compare(y.message, x.message))
+	})
 	return out
 }
 

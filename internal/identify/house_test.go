@@ -239,17 +239,15 @@ func (h *house) answered(turn *mooring.Turn, p *identify.Place, answer string) m
 		answer = messageJSON("a: " + answer)
 	}
 	raw := []byte(answer)
-	d := h.engine.Digester(turn.Tenant)
-	self, err := d.Message(mooring.Chat, raw)
+	a, err := h.engine.Answer(turn.Tenant, mooring.Chat, p, nil, raw)
 	if err != nil {
 		h.tb.Fatal(err)
 	}
-	seen := d.Chain(p.Seen, self)
-	m := h.message(turn, "assistant", raw, self)
-	m.Seen, m.Marks = seen[:], h.engine.Marks(turn.Tenant, raw, self, p.Last)
+	m := h.message(turn, "assistant", raw, a.Self)
+	m.Seen, m.Marks = a.Seen[:], a.Marks
 	turn.State, turn.Answer, turn.EndedAt = mooring.Completed, m.ID, turn.StartedAt
 	h.commit(&mooring.End{Turn: *turn, Answer: &m})
-	h.engine.Ended(turn, seen, m.Marks)
+	h.engine.Ended(turn, a.Seen, m.Marks)
 	return m.ID
 }
 

@@ -180,6 +180,7 @@ const (
 	oldSample  = 4    // and by how many samples that has to be judged
 	partOfSum  = 0.4  // of a summary: clients leave out what stands around it
 	leastOfSum = 4    // samples of it
+	wholeSum   = 0.9  // of one that is there as it was given
 	wholeWords = 0.8  // of words that are spoken about
 )
 
@@ -247,7 +248,7 @@ func summed(quotes []quote, known map[mooring.SessionID]Known, t *traits) (Known
 		if !ok || q.kind != mooring.ByText || q.part < partOfSum || q.part*float64(q.size) < leastOfSum || k.Tip != q.message {
 			continue
 		}
-		if old, ok := readTraits(k.Traits); !ok || shared(old.system, t.system) >= unlikely || old.tools && t.tools {
+		if old, ok := readTraits(k.Traits); !ok || q.part >= wholeSum || shared(old.system, t.system) >= unlikely || old.tools && t.tools {
 			return k, true
 		}
 	}

@@ -15,7 +15,8 @@ type Place struct {
 	Digests []wire.Digest     // of all messages of the request; zero for system and developer messages
 	Seen    wire.Digest       // chain digest of the request's conversation, as its client sees it
 	Last    wire.Digest       // digest of its last message; zero where there is none
-	Above   wire.Digest       // chain digest of what stands above that
+	Prior   wire.Digest       // digest of the one before
+	Above   wire.Digest       // chain digest of what stands above the last one
 	Opening []mooring.Mark    // by which the first new message is found; nil where it opens no session
 	View    *mooring.View     // what the request left out of its branch; nil for nothing
 }
@@ -67,7 +68,7 @@ func (a *alignment) place() *Place {
 	if n := len(a.talk); n > 0 {
 		p.Seen, p.Last = a.chain[n-1], a.digests[a.talk[n-1]]
 		if n > 1 {
-			p.Above = a.chain[n-2]
+			p.Prior, p.Above = a.digests[a.talk[n-2]], a.chain[n-2]
 		}
 	}
 	return p

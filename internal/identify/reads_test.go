@@ -121,9 +121,15 @@ func TestReads(t *testing.T) {
 		{"sub-agent by content", func(h *house) { h.turn(ask{header: called(""), talk: chat("ship", 1), answer: spawning}) }, ask{header: called(""), talk: []string{"s: you are a helper", task}}, mostReads},
 		{"sub-agent under its parent's id", func(h *house) { h.turn(ask{header: called("s1"), talk: chat("ship", 1), answer: spawning}) }, ask{header: called("s1"), talk: []string{"s: you are a helper", task}}, mostReads},
 		{"sub-agent by another id", func(h *house) { h.turn(ask{header: called("s1"), talk: chat("ship", 1), answer: spawning}) }, ask{header: called("s2"), talk: []string{"s: you are a helper", task}}, mostReads},
-		{"summary", func(h *house) { h.turn(ask{header: called(""), talk: append(chat("ship", 3), "a: noted", "u: sum it up"), answer: summing}) }, ask{header: called(""), talk: []string{"s: go on", "u: This is what was done. " + summing}}, mostReads},
-		{"summary under an id", func(h *house) { h.turn(ask{header: called("s1"), talk: append(chat("ship", 3), "a: noted", "u: sum it up"), answer: summing}) }, ask{header: called("s1"), talk: []string{"s: go on", "u: This is what was done. " + summing}}, mostReads},
-		{"agent of a session", func(h *house) { h.turn(ask{header: header(claudeHeader, uuidA), talk: chat("ship", 1), answer: "well"}) }, ask{header: header(claudeHeader, uuidA, "X-Claude-Code-Agent-Id", "a1"), talk: chat("rope", 1)}, mostReads},
+		{"summary", func(h *house) {
+			h.turn(ask{header: called(""), talk: append(chat("ship", 3), "a: noted", "u: sum it up"), answer: summing})
+		}, ask{header: called(""), talk: []string{"s: go on", "u: This is what was done. " + summing}}, mostReads},
+		{"summary under an id", func(h *house) {
+			h.turn(ask{header: called("s1"), talk: append(chat("ship", 3), "a: noted", "u: sum it up"), answer: summing})
+		}, ask{header: called("s1"), talk: []string{"s: go on", "u: This is what was done. " + summing}}, mostReads},
+		{"agent of a session", func(h *house) {
+			h.turn(ask{header: header(claudeHeader, uuidA), talk: chat("ship", 1), answer: "well"})
+		}, ask{header: header(claudeHeader, uuidA, "X-Claude-Code-Agent-Id", "a1"), talk: chat("rope", 1)}, mostReads},
 		{"agent without a parent", func(h *house) {
 			h.turn(ask{header: header(claudeHeader, uuidA, "X-Claude-Code-Agent-Id", "a1"), talk: chat("rope", 1), answer: answerAbout("rope", 1)})
 		}, ask{header: header(claudeHeader, uuidA, "X-Claude-Code-Agent-Id", "a1"), talk: chat("rope", 2)}, 0},

@@ -172,21 +172,19 @@ func (h *house) reply(turn *mooring.Turn, p *identify.Place, object string) {
 func (h *house) replied(turn *mooring.Turn, p *identify.Place, raw []byte, object string) {
 	h.tb.Helper()
 	turn.State, turn.EndedAt = mooring.Completed, turn.StartedAt
-	d := h.engine.Digester(turn.Tenant)
-	self, err := d.Message(turn.Protocol, raw)
+	a, err := h.engine.Answer(turn.Tenant, turn.Protocol, p, nil, raw)
 	if err != nil {
 		h.tb.Fatal(err)
 	}
-	seen := d.Chain(p.Seen, self)
-	m := h.message(turn, "assistant", raw, self)
-	m.Seen, m.Protocol, m.Marks = seen[:], turn.Protocol, h.engine.Marks(turn.Tenant, raw, self, p.Last)
+	m := h.message(turn, "assistant", raw, a.Self)
+	m.Seen, m.Protocol, m.Marks = a.Seen[:], turn.Protocol, a.Marks
 	turn.Answer = m.ID
 	end := &mooring.End{Turn: *turn, Answer: &m}
 	if object != "" {
 		end.Objects = []mooring.Object{{Tenant: turn.Tenant, ID: object, Session: turn.Session, Message: m.ID}}
 	}
 	h.commit(end)
-	h.engine.Ended(turn, seen, m.Marks)
+	h.engine.Ended(turn, a.Seen, m.Marks)
 }
 
 // spokenOf is the id of an answer of this session that a later sample follows.
@@ -213,8 +211,8 @@ func wordsOnly() map[string]string {
 	return map[string]string{
 		"gemini-cli/compaction": summing,
 		"openhands/condenser":   summing, "pi/compaction": summing, "qwen-code/compaction": summing,
-		"librechat/title-side-call": titling, "zed/thread-summary": titling,
-		"amp/sub-agent": below, "claude-code-legacy/sub-agent": below, "crush/sub-agent": below, "gemini-cli/sub-agent": below, "openhands/sub-agent": below,
+		"librechat/title-side-call": titling,
+		"amp/sub-agent":             below, "claude-code-legacy/sub-agent": below, "crush/sub-agent": below, "gemini-cli/sub-agent": below, "openhands/sub-agent": below,
 		"qwen-code/sub-agent": below, "roo-code/sub-task": below,
 		"goose/model-probe-without-session": probing, "qwen-code/side-call": probing, "roo-code/openai-native-without-task": probing,
 	}

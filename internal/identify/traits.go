@@ -17,7 +17,7 @@ type traits struct {
 	client  uint64   // digest of the client program's name
 	tools   bool     // tools are offered
 	stream  bool     // a stream is asked for
-	system  []uint64 // the least grams of the instructions, in order
+	system  []uint64 // a sample of how the instructions speak, in order
 	opening []uint64 // the least grams of the first thing that was said
 }
 
@@ -39,7 +39,7 @@ func (e *Engine) traitsOf(q Request, client string, told []instruction) traits {
 
 // instruction is what is made out of a text that tells the model how to behave.
 type instruction struct {
-	sample []uint64 // its least grams
+	sample []uint64 // of how it speaks
 	folder string   // what it says is worked on; empty for nothing
 }
 
@@ -82,7 +82,13 @@ func (e *Engine) instruction(t mooring.Tenant, text []byte) instruction {
 
 func (e *Engine) readInstruction(t mooring.Tenant, text []byte) instruction {
 	words := wire.Text(text)
-	return instruction{leastOf(e.Digester(t), words[:min(len(words), longestInstruction)]), folderIn(text)}
+	d := e.Digester(t)
+	words = words[:min(len(words), longestInstruction)]
+	sample := least(d.Manner(words), traitGrams)
+	if all, n := d.Wording(words); len(sample) == 0 && n > 0 {
+		sample = []uint64{all}
+	}
+	return instruction{sample, folderIn(text)}
 }
 
 // leastOf is a sample of a text that is the same wherever the text is: its least grams. A text of few words is one gram.
@@ -186,10 +192,39 @@ const (
 	callsOfReply = 6  // texts that one answer hands over, the longest first
 )
 
-// Marks are what an answer is found by besides the conversation up to it. before is the digest of the message that it answers.
-func (e *Engine) Marks(t mooring.Tenant, answer []byte, self, before wire.Digest) []mooring.Mark {
+// Answer is what an answer is found by when its client sends it back.
+type Answer struct {
+	Self  wire.Digest // of the message
+	Seen  wire.Digest // of the conversation up to it, as its client has it
+	Marks []mooring.Mark
+}
+
+// Answer says what an answer is found by: the message as the upstream gave it in the protocol's JSON, which stands behind what the
+// request says. prefill is the request's last message: an assistant's one goes on in the answer, and clients keep both as one message,
+// or as two.
+func (e *Engine) Answer(t mooring.Tenant, p mooring.Protocol, place *Place, prefill *wire.Message, answer []byte) (Answer, error) {
 	d := e.Digester(t)
-	out := []mooring.Mark{selfMark(d, self, before)}
+	self, err := d.Message(p, answer)
+	if err != nil {
+		return Answer{}, err
+	}
+	out := Answer{Self: self, Seen: d.Chain(place.Seen, self), Marks: append([]mooring.Mark{selfMark(d, self, place.Last)}, partMarks(d, answer)...)}
+	if prefill == nil || prefill.Role != roleAssistant {
+		return out, nil
+	}
+	whole, err := d.Message(p, wire.Continued(p, prefill.Raw, answer))
+	if err != nil || whole == self {
+		return out, err
+	}
+	seen := d.Chain(place.Above, whole)
+	out.Marks = append(out.Marks, selfMark(d, whole, place.Prior), mooring.Mark{Kind: mooring.ByChain, Digest: out.Seen[:]})
+	out.Self, out.Seen = whole, seen
+	return out, nil
+}
+
+// partMarks are what parts of an answer are found by: its text, and the texts that it hands to tools.
+func partMarks(d *wire.Digester, answer []byte) []mooring.Mark {
+	var out []mooring.Mark
 	grams := d.Grams(wire.Text(answer))
 	if len(grams) >= longText {
 		half := len(grams) / 2

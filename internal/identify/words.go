@@ -12,19 +12,20 @@ import (
 // languages, not phrases of programs: with what a request looks like they tell what it is for. The beginnings of words are enough.
 var (
 	summaryWords = wordsOf(
-		"summar", "compact", "condens", "hand-over", "handover", "hand over", "recap", "digest of", "distil", "zusammenfass", "fasse ", "kurzfassung",
+		"summar", "sum up", "sum it up", "compact", "condens", "hand-over", "handover", "hand over", "recap", "digest of", "distil", "zusammenfass", "fasse ", "kurzfassung",
 		"übergabe", "verdicht", "résum", "resum", "síntese", "sintetiz", "riassun", "riepilog", "samenvat", "podsum", "streszcz", "особ", "резюм", "итог", "сводк", "кратко излож",
 		"总结", "總結", "摘要", "概括", "压缩", "壓縮", "归纳", "要約", "まとめ", "引き継ぎ", "요약", "özetle", "özet", "sammanfatt", "oppsummer", "tóm tắt",
 	)
 	namingWords = wordsOf("title", "name") // without one of them nothing has the shape of an order for a title
 	titleWords  = wordsOf(
-		"title", "headline", "follow-up", "could ask next", "ask next", "keywords", "folgefrage", "rückfrage", "nächste frage", "stichw", "stichpunkt", "tags", "tagi", "tagów", "étiquette", "questions de suivi", "etiqueta", "preguntas de seguimiento", "perguntas de acompanhamento", "domande success", "pytania", "pytań", "уточняющ", "следующ вопрос", "тег", "ключевые слова", "标签", "追问", "后续问题", "タグ", "次の質問", "태그", "後續", "name this", "name the", "label for", "name for", "tags", "emoji", "follow-up question", "titel", "überschrift", "benenne", "schlagw", "titre", "intitul", "nomme",
+		"title", "headline", "follow-up", "could ask next", "ask next", "keywords", "folgefrage", "anschlussfrage", "フォローアップ", "kolejne pytania", "rückfrage", "nächste frage", "stichw", "stichpunkt", "tags", "tagi", "tagów", "étiquette", "questions de suivi", "etiqueta", "preguntas de seguimiento", "perguntas de acompanhamento", "domande success", "pytania", "pytań", "уточняющ", "следующ вопрос", "тег", "ключевые слова", "标签", "追问", "后续问题", "タグ", "次の質問", "태그", "後續", "name this", "name the", "label for", "name for", "tags", "emoji", "follow-up question", "titel", "überschrift", "benenne", "schlagw", "titre", "intitul", "nomme",
 		"título", "titula", "titolo", "intitola", "tytuł", "заголов", "назван", "назови", "标题", "標題", "题目", "命名", "取名", "タイトル", "題名", "見出し", "제목", "başlık", "rubrik", "tiêu đề",
 	)
 	goingOnWords = wordsOf(
 		"continu", "resume", "carry on", "take over", "takes over", "pick up", "picks up", "another assistant", "someone who has not", "hand-over", "handover", "hand over", "weiterarbeit", "weitermach", "fortsetz", "fortführ",
 		"übernehm", "übernimmt", "anderer assistent", "poursuiv", "reprend", "autre assistant", "seguir", "retomar", "otro asistente", "outro assistente", "riprend", "prosegu", "verder", "kontynu", "inny asystent", "продолж", "другой ассистент", "继续", "繼續",
-		"接手", "接着", "続け", "引き継", "계속", "이어", "devam", "fortsätt", "fortsett", "tiếp tục",
+		"next step", "nächster schritt", "nächste schritt", "prochaine étape", "siguiente paso", "próximo passo", "prossimo passo", "volgende stap", "następny krok", "następne kroki", "следующий шаг", "下一步", "次のステップ", "다음 단계",
+		"open points", "offene punkte", "go on from", "接手", "接着", "続け", "引き継", "계속", "이어", "devam", "fortsätt", "fortsett", "tiếp tục",
 	)
 	userWords = wordsOf(
 		"the user", "der nutzer", "nutzer", "benutzer", "anwender", "l'utilisateur", "utilisateur", "el usuario", "usuario", "o usuário", "usuário", "utente", "gebruiker", "użytkownik", "пользовател", "用户", "用戶", "ユーザー", "사용자", "kullanıcı", "användar", "bruker", "người dùng",
@@ -86,14 +87,11 @@ func unspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-// orders are the first and the last line of a text, where they are short: that is where what is to be done stands beside what it is to be
-// done with.
+// orders are the first paragraph and the last line of a text, as far as they are short: that is where what is to be done stands beside
+// what it is to be done with.
 func orders(text []byte) []byte {
-	var out []byte
-	first, rest, _ := bytes.Cut(text, []byte{'\n'})
-	if len(first) <= longestOrder {
-		out = append(out, first...)
-	}
+	first, rest, _ := bytes.Cut(text, []byte("\n\n"))
+	out := slices.Clone(first[:min(len(first), longestOrder)])
 	if last := rest[bytes.LastIndexByte(rest, '\n')+1:]; len(last) <= longestOrder {
 		out = append(append(out, '\n'), last...)
 	}

@@ -31,7 +31,7 @@ func namings() []naming {
 		{"crush", chat, id(func(w *world) string { return hexText(w.rng, 16) }), []string{"x-session-id", "x-session-affinity"}, "", eval.Headers{"user-agent": {"Charm-Crush/0.31"}}},
 		{"roo", messages, plain, []string{"x-roo-task-id"}, "", eval.Headers{"x-roo-app-version": {"4.1.2"}}},
 		{"cline", chat, id(func(w *world) string { return fmt.Sprintf("17900%08d", w.rng.IntN(1e8)) }), []string{"x-task-id"}, "", nil},
-		{"amp", messages, id(func(w *world) string { return "T-" + uuid(w.rng) }), []string{"x-amp-thread-id"}, "", eval.Headers{"x-amp-feature": {"amp.chat"}}},
+		{"amp", messages, id(func(w *world) string { return "T-" + uuid(w.rng) }), []string{"x-amp-thread-id"}, "", nil},
 		{"litellm", chat, plain, []string{"x-litellm-session-id"}, "", nil},
 		{"helicone", chat, plain, []string{"helicone-session-id"}, "", eval.Headers{"helicone-session-name": {"nightly"}}},
 		{"hermes", chat, id(func(w *world) string { return "20261130_" + hexText(w.rng, 6) }), []string{"x-hermes-session-id"}, "", eval.Headers{"x-hermes-session-key": {"agent:main:web:dm:user-7"}}},

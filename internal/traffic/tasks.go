@@ -186,16 +186,17 @@ func sides(w *world, named bool) { //nolint:revive // it is a variant of a famil
 			t.headers = func() eval.Headers { return eval.Headers{"x-conversation-id": {id}} }
 		}
 		t.say(t.opening())
-		t.aside(pick(w.rng, t.lang.titles))
+		t.aside(pick(w.rng, t.lang.titles), 3)
 		t.say(t.follow())
-		t.aside(pick(w.rng, t.lang.tags))
-		t.aside(pick(w.rng, t.lang.suggest))
+		t.aside(pick(w.rng, t.lang.tags), 4)
+		t.aside(pick(w.rng, t.lang.suggest), 4)
 		t.say(t.follow())
 	}
 }
 
-// aside asks something about the talk: with the talk in the prompt, as a transcript, or with its messages before the prompt.
-func (t *talk) aside(prompt string) {
+// aside asks something about the talk: with the talk in the prompt, as a transcript, or with its messages before the prompt, which
+// is the fourth way: a person may ask for a title there.
+func (t *talk) aside(prompt string, ways int) {
 	w := t.w
 	var said strings.Builder
 	for _, m := range t.history {
@@ -204,7 +205,7 @@ func (t *talk) aside(prompt string) {
 	system, words, ownOK := "", prompt+"\n\n"+said.String(), !t.named
 	text := fill(w.rng, pick(w.rng, []string{"%s, %d", "{\"tags\": [\"%s\", \"crafts %d\"]}", "[\"%s?\", \"%d?\"]"}), t.topic)
 	reply := &eval.Reply{Status: 200, Text: text, ToolCalls: []eval.Call{}}
-	switch w.rng.IntN(4) {
+	switch w.rng.IntN(ways) {
 	case 3: // the answers that it holds name the session
 		view := append(t.view(), message{role: "user", text: prompt})
 		t.send(turnOptions{kind: mooring.KindSide, body: t.body(view), reply: reply})

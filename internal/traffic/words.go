@@ -208,9 +208,9 @@ func chore(r *rand.Rand) string {
 // errand is the prompt of a sub-agent.
 func errand(r *rand.Rand) string {
 	return fmt.Sprintf(pick(r, []string{
-		"Look through the repository for every place where %s is used. Give me file and line of each, nothing else. Start at %s and stop after %d hits.",
+		"Look through the repository for every place where %s is used. Give me file and line of each, nothing else. Start at %s and stop after %d hits or at the first %s.",
 		"Read %[2]s and the files it includes, then tell me in a few sentences how %[1]s treats an empty %[4]s; check at least %[3]d call sites.",
-		"Work out which tests cover %s. Begin with %s, run them %d times and report those that are not stable.",
+		"Work out which tests cover %s. Begin with %s, run them %d times and report those that are not stable or touch a %s.",
 	}), codeName(r), codeFile(r), 3+r.IntN(400), pick(r, codeNouns()))
 }
 

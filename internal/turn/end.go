@@ -160,18 +160,19 @@ func (t *running) keepAnswer(c *mooring.End, out forward.Outcome) (wire.Digest, 
 	if out.Answer.Message == nil || t.side() {
 		return wire.Digest{}, nil
 	}
-	d := t.Memory.Digester(t.turn.Tenant)
-	self, err := d.Message(t.req.Protocol, out.Answer.Message)
+	var last *wire.Message
+	if n := len(t.view.messages); n > 0 {
+		last = &t.view.messages[n-1]
+	}
+	a, err := t.Memory.Answer(t.turn.Tenant, t.req.Protocol, t.place, last, out.Answer.Message)
 	if err != nil {
 		return wire.Digest{}, err
 	}
-	seen := d.Chain(t.place.Seen, self)
 	id := t.NewID()
-	marks := t.Memory.Marks(t.turn.Tenant, out.Answer.Message, self, t.place.Last)
 	c.Answer = &mooring.Message{
 		Tenant: t.turn.Tenant, Session: t.turn.Session, ID: id, Parent: t.turn.Question, Turn: t.turn.ID, Role: "assistant", State: t.turn.State,
-		Protocol: t.req.Protocol, Content: t.text(out.Answer.Message), Digest: self[:], Seen: seen[:], Marks: marks, CreatedAt: t.turn.EndedAt,
+		Protocol: t.req.Protocol, Content: t.text(out.Answer.Message), Digest: a.Self[:], Seen: a.Seen[:], Marks: a.Marks, CreatedAt: t.turn.EndedAt,
 	}
 	t.turn.Answer = id
-	return seen, nil
+	return a.Seen, nil
 }

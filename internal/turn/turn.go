@@ -104,7 +104,7 @@ type Memory interface {
 	Digester(t mooring.Tenant) *wire.Digester
 	Learn(k identify.Known, f *identify.Finding, aliases []mooring.Alias)
 	Ended(turn *mooring.Turn, seen wire.Digest, marks []mooring.Mark)
-	Marks(t mooring.Tenant, answer []byte, self, before wire.Digest) []mooring.Mark
+	Answer(t mooring.Tenant, p mooring.Protocol, place *identify.Place, prefill *wire.Message, answer []byte) (identify.Answer, error)
 	Observe(ctx context.Context, q identify.Request, f *identify.Finding) *mooring.Learning
 	Forget(t mooring.Tenant, id mooring.SessionID, aliases []mooring.Alias)
 }

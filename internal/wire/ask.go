@@ -3,13 +3,16 @@ package wire
 // What a request says of itself beside its facts. Nothing here is read twice: these look at spans that Decode has found.
 
 // Instructions gives the texts that tell the model how to behave, each a raw JSON string of the body: the system prompt beside the
-// messages, then those of the system and developer messages, in their order. Lines that bill a request are still among them.
+// messages, then those of the system and developer messages that stand before the conversation, in their order. What programs put
+// between the turns later is none: it says how things are at that moment. Lines that bill a request are still among them.
 func (r *Request) Instructions() [][]byte {
 	out := appendTexts(nil, r.System)
 	for i := range r.Messages {
-		if m := &r.Messages[i]; !m.Conversational() {
-			out = appendTexts(out, member(m.Raw, "content"))
+		m := &r.Messages[i]
+		if m.Conversational() {
+			break
 		}
+		out = appendTexts(out, member(m.Raw, "content"))
 	}
 	return out
 }

@@ -19,7 +19,7 @@ func TestInstructions(t *testing.T) {
 	}{
 		"a system prompt of parts":       {mooring.Messages, `{"system":[{"type":"text","text":"a \"b\"","cache_control":{}},{"type":"text","text":"c"}],"messages":[{"role":"user","content":"x"}]}`, []string{`"a \"b\""`, `"c"`}},
 		"a system prompt of one text":    {mooring.Messages, `{"messages":[{"role":"user","content":"x"}],"system":"a"}`, []string{`"a"`}},
-		"a system message in the middle": {mooring.Messages, `{"system":"a","messages":[{"role":"user","content":"x"},{"role":"system","content":"b"},{"role":"user","content":"y"}]}`, []string{`"a"`, `"b"`}},
+		"a system message in the middle": {mooring.Messages, `{"system":"a","messages":[{"role":"user","content":"x"},{"role":"system","content":"b"},{"role":"user","content":"y"}]}`, []string{`"a"`}},
 		"system and developer messages":  {mooring.Chat, `{"messages":[{"role":"system","content":"a"},{"role":"developer","content":[{"type":"text","text":"b"}]},{"role":"user","content":"x"}]}`, []string{`"a"`, `"b"`}},
 		"instructions":                   {mooring.Responses, `{"instructions":"a","input":[{"role":"developer","content":[{"type":"input_text","text":"b"}]},{"role":"user","content":"x"}]}`, []string{`"a"`, `"b"`}},
 		"system where it means nothing":  {mooring.Chat, `{"system":"a","messages":[{"role":"user","content":"x"}]}`, nil},

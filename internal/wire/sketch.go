@@ -21,24 +21,41 @@ const longestSketched = 32 << 10
 // it. A text of fewer words has none. Where a script does not part words each character is one; case, punctuation and white space do
 // not count.
 func (d *Digester) Grams(text []byte) []uint64 {
-	words := d.words(text)
-	if len(words) < gramWords {
+	return d.runs(d.words(text, everyWord), gramWords)
+}
+
+// mannerWords is how many words in a row one digest of a manner stands for.
+const mannerWords = 3
+
+// Manner are keyed digests of how a text speaks: of short runs of its words, less those that hold a figure, which stand for clocks,
+// dates and counts.
+func (d *Digester) Manner(text []byte) []uint64 {
+	return d.runs(d.words(text, wordWithoutFigure), mannerWords)
+}
+
+// runs digests each run of n words.
+func (d *Digester) runs(words []uint64, n int) []uint64 {
+	if len(words) < n {
 		return nil
 	}
-	out := make([]uint64, 0, len(words)-gramWords+1)
-	var run [8 * gramWords]byte
-	for i := gramWords; i <= len(words); i++ {
-		for k, w := range words[i-gramWords : i] {
+	out := make([]uint64, 0, len(words)-n+1)
+	run := make([]byte, 8*n)
+	for i := n; i <= len(words); i++ {
+		for k, w := range words[i-n : i] {
 			binary.LittleEndian.PutUint64(run[8*k:], w)
 		}
-		out = append(out, siphash.Hash(d.sketch[0], d.sketch[1], run[:]))
+		out = append(out, siphash.Hash(d.sketch[0], d.sketch[1], run))
 	}
 	return out
 }
 
+func everyWord([]byte) bool { return true }
+
+func wordWithoutFigure(word []byte) bool { return bytes.IndexFunc(word, unicode.IsDigit) < 0 }
+
 // Wording is a keyed digest of all words of a text, and how many there are. It is 0 where there are none.
 func (d *Digester) Wording(text []byte) (digest uint64, count int) {
-	words := d.words(text)
+	words := d.words(text, everyWord)
 	if len(words) == 0 {
 		return 0, 0
 	}
@@ -49,16 +66,16 @@ func (d *Digester) Wording(text []byte) (digest uint64, count int) {
 	return siphash.Hash(d.sketch[0], d.sketch[1], append(all, 'w')), len(words)
 }
 
-// words are the keyed digests of the words of a text.
-func (d *Digester) words(text []byte) []uint64 {
+// words are the keyed digests of the words of a text that count.
+func (d *Digester) words(text []byte, counts func(word []byte) bool) []uint64 {
 	text = text[:min(len(text), longestSketched)]
 	out := make([]uint64, 0, len(text)/6+1)
 	var word []byte
 	end := func() {
-		if len(word) > 0 {
+		if len(word) > 0 && counts(word) {
 			out = append(out, siphash.Hash(d.sketch[0], d.sketch[1], word))
-			word = word[:0]
 		}
+		word = word[:0]
 	}
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
@@ -127,6 +144,10 @@ func Handed(answer []byte) [][]byte {
 		for item := range elements(answer) {
 			takeCall(item, take)
 		}
+		return out
+	}
+	if present(member(answer, "call_id")) { // an answer of one item
+		takeCall(answer, take)
 		return out
 	}
 	for call := range elements(member(answer, "tool_calls")) {

@@ -1,8 +1,10 @@
 package identify_test
 
 import (
+	"context"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"mooring"
@@ -25,7 +27,7 @@ func TestMemoryIsBounded(t *testing.T) { //nolint:paralleltest // it measures th
 	const bound, chats, turns, tenants = 4 << 20, 12000, 3, 4
 	e := identify.New(identify.Options{
 		Store: nowhere{}, Secret: secret, MemoryBytes: bound,
-		NewSession: func() mooring.SessionID { return "ses_" }, NewKey: func() string { return "api-" },
+		NewSession: func() mooring.SessionID { return "ses_01BX5ZZKBKACTAV9WEVGEMMVRZ" }, NewKey: func() string { return "api-" },
 	})
 	before := heap()
 	for i := range chats {
@@ -46,7 +48,7 @@ func TestMemoryIsBounded(t *testing.T) { //nolint:paralleltest // it measures th
 func remembered(t *testing.T, e *identify.Engine, tenant mooring.Tenant, chat, turn int) {
 	t.Helper()
 	body := fmt.Sprintf(`{"model":"m","messages":[{"role":"system","content":"chat %d: %s"},{"role":"user","content":"question %d of chat %d"},{"role":"assistant","content":"answer"},{"role":"user","content":"%d of %d"}]}`,
-		chat, lines("rule", 4)[:200], turn, chat, turn, chat)
+		chat, strings.Repeat("keep the harbour in sight and the ledger open, ", 6), turn, chat, turn, chat)
 	w, err := e.Digester(tenant).Decode(mooring.Chat, []byte(body), wire.Limits{})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +65,7 @@ func remembered(t *testing.T, e *identify.Engine, tenant mooring.Tenant, chat, t
 	}
 	s := f.Known.Session
 	s.ID = mooring.SessionID(fmt.Sprintf("ses_%026d", chat))
-	s.Root, s.Tip, s.TipTurn = s.ID, mooring.MessageID(fmt.Sprintf("msg_%026d", chat*turns3+turn)), mooring.TurnID(fmt.Sprintf("trn_%026d", chat*turns3+turn))
+	s.Root, s.Tip, s.TipTurn = s.ID, mooring.MessageID(fmt.Sprintf("msg_%026d", 3*chat+turn)), mooring.TurnID(fmt.Sprintf("trn_%026d", 3*chat+turn))
 	e.Learn(identify.Known{Session: s}, f, f.Names)
 	e.Observe(t.Context(), q, f)
 	answer := fmt.Appendf(nil, `{"role":"assistant","content":"answer %d of chat %d"}`, turn, chat)
@@ -75,5 +77,25 @@ func remembered(t *testing.T, e *identify.Engine, tenant mooring.Tenant, chat, t
 	e.Ended(&ended, a.Seen, a.Marks)
 }
 
-// turns3 tells the turns of one chat apart.
-const turns3 = 3
+// nowhere is a store that has nothing.
+type nowhere struct{ identify.Store }
+
+func (nowhere) AliasHits(context.Context, mooring.Tenant, []mooring.Alias) ([]mooring.AliasHit, error) {
+	return nil, nil
+}
+
+func (nowhere) Chain(context.Context, mooring.Tenant, [][]byte) ([]mooring.ChainEntry, error) {
+	return nil, nil
+}
+
+func (nowhere) Session(context.Context, mooring.Tenant, mooring.SessionID) (mooring.Session, error) {
+	return mooring.Session{}, mooring.Errorf(mooring.CodeSessionNotFound, "There is none.")
+}
+
+func (nowhere) SessionsOf(context.Context, mooring.Tenant, []mooring.SessionID) ([]mooring.Session, error) {
+	return nil, nil
+}
+
+func (nowhere) Around(context.Context, mooring.Tenant, []mooring.MessageID, int, int) ([]mooring.Neighbour, error) {
+	return nil, nil
+}

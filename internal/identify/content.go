@@ -324,15 +324,13 @@ func (a *alignment) confirmed(ctx context.Context, rivals []*rival, t *traits) (
 		if n < 2 || said < enough && n < r.from {
 			continue
 		}
-		if said < enough {
-			if known == nil {
-				if known, err = a.engine.sessionsOf(ctx, a.tenant, sessionsIn(rivals)); err != nil {
-					return nil, err
-				}
+		if said < enough && known == nil {
+			if known, err = a.engine.sessionsOf(ctx, a.tenant, sessionsIn(rivals)); err != nil {
+				return nil, err
 			}
-			if k, ok := known[r.session]; !ok || k.Tip != r.message {
-				continue
-			}
+		}
+		if k, ok := known[r.session]; said < enough && (!ok || k.Tip != r.message) {
+			continue
 		}
 		if said > most {
 			most, left = said, nil

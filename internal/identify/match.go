@@ -361,10 +361,7 @@ func (e *Engine) overruled(ctx context.Context, f *Finding, a *alignment, id *si
 			others = append(others, r)
 		}
 	}
-	if len(others) >= maxRivals { // what so many were given is no proof against an id
-		others = nil
-	}
-	if len(others) > 0 {
+	if len(others) > 0 && len(others) < maxRivals { // what so many were given is no proof against an id
 		known, err := e.sessionsOf(ctx, f.Known.Tenant, sessionsIn(others))
 		if err != nil {
 			return false, err

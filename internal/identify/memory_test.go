@@ -19,7 +19,7 @@ func heap() int64 {
 		runtime.GC()
 	}
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc) //nolint:gosec // far below
+	return int64(m.HeapAlloc)
 }
 
 // What is remembered of many sessions, messages and instructions of several tenants stays near its bound.

@@ -190,7 +190,7 @@ func (a *alignment) rivals(entries []mooring.ChainEntry, keys map[string]asked) 
 		}
 		at := places[entry.Session]
 		if at == nil {
-			if len(places) == maxRivals {
+			if len(places) >= maxRivals && (a.session == nil || a.session.ID != entry.Session) {
 				continue
 			}
 			at = map[int]*found{}
@@ -324,11 +324,17 @@ func (a *alignment) confirmed(ctx context.Context, rivals []*rival, t *traits) (
 		return nil, err
 	}
 	var left []*rival
+	var known map[mooring.SessionID]Known
 	most := 0
 	for _, r := range rivals {
-		said, err := a.proves(ctx, r, near)
-		if err != nil {
-			return nil, err
+		said, sure := a.proves(r, near)
+		if !sure && said > 0 && known == nil {
+			if known, err = a.engine.sessionsOf(ctx, a.tenant, sessionsIn(rivals)); err != nil {
+				return nil, err
+			}
+		}
+		if k, ok := known[r.session]; !sure && (!ok || k.Tip != r.message) {
+			continue
 		}
 		if said > most {
 			most, left = said, nil
@@ -340,20 +346,14 @@ func (a *alignment) confirmed(ctx context.Context, rivals []*rival, t *traits) (
 	return a.settle(ctx, left, t)
 }
 
-// proves is how much of what request and session have in common says; 0 where it may be chance.
-func (a *alignment) proves(ctx context.Context, r *rival, near []mooring.Neighbour) (int, error) {
+// proves is how much of what request and session have in common says, and whether that is no chance; 0 where it is as good as nothing.
+// What is not sure counts where it is all that the request shows, and the session's last word.
+func (a *alignment) proves(r *rival, near []mooring.Neighbour) (said int, sure bool) {
 	n, said := a.agreement(r, near)
-	switch {
-	case n < 2 || said < enough && n < r.from:
-		return 0, nil
-	case said >= enough:
-		return said, nil
+	if n < 2 || said < enough && n < r.from {
+		return 0, false
 	}
-	k, err := a.engine.session(ctx, a.tenant, r.session)
-	if mooring.KindOf(err) == mooring.KindNotFound || err == nil && k.Tip != r.message {
-		return 0, nil
-	}
-	return said, err
+	return said, said >= enough
 }
 
 // agreement counts the messages, from the answer upwards, that request and session have in common without a gap, and how much they
@@ -467,8 +467,11 @@ func (a *alignment) firm(ctx context.Context, left []claim) (*rival, error) {
 			return nil, err
 		}
 		for i := range left {
-			if c := &left[i]; a.next(near, c.message, c.from) != "" {
+			c := &left[i]
+			if a.next(near, c.message, c.from) != "" {
 				c.firm = wentThere
+			} else {
+				a.leaves = append(a.leaves, c.message)
 			}
 		}
 	}

@@ -56,6 +56,7 @@ type Engine struct {
 	programs map[string]program
 
 	aliases  *otter.Cache[aliasKey, mooring.SessionID]
+	nobody   *otter.Cache[aliasKey, time.Time] // names of no session, and when that was read
 	sessions *otter.Cache[sessionKey, *kept]
 	digests  *otter.Cache[[16]byte, wire.Known]
 	answers  *otter.Cache[answerKey, answered]
@@ -91,6 +92,9 @@ const (
 	sampleBytes  = 300
 )
 
+// nobodyShare is the part of the memory for names that those of no session may take.
+const nobodyShare = 16
+
 // learningShare is the part of the memory that what is being learned of headers may take.
 const learningShare = 16
 
@@ -108,7 +112,8 @@ func New(o Options) *Engine {
 		MaximumWeight: uint64(max(learning, tenantBytes)), Weigher: func(_ mooring.Tenant, t *lessons) uint32 { return uint32(t.size.Load()) }, //nolint:gosec // bounded by its limits
 	})
 	share := (o.MemoryBytes - learning) / 5
-	e.aliases = otter.Must(&otter.Options[aliasKey, mooring.SessionID]{MaximumSize: int(share / aliasBytes)})
+	e.aliases = otter.Must(&otter.Options[aliasKey, mooring.SessionID]{MaximumSize: int((share - share/nobodyShare) / aliasBytes)})
+	e.nobody = otter.Must(&otter.Options[aliasKey, time.Time]{MaximumSize: int(share / nobodyShare / aliasBytes)})
 	e.sessions = otter.Must(&otter.Options[sessionKey, *kept]{MaximumSize: int(share / sessionBytes)})
 	e.digests = otter.Must(&otter.Options[[16]byte, wire.Known]{MaximumSize: int(share / digestBytes)})
 	e.answers = otter.Must(&otter.Options[answerKey, answered]{MaximumSize: int(share / answerBytes)})

@@ -145,6 +145,7 @@ func (e *Engine) attach(ctx context.Context, q Request, r *reading, f *Finding) 
 
 // firstOf gives the first session of these names that may stand above another one: not itself, and not below it.
 func (e *Engine) firstOf(ctx context.Context, t mooring.Tenant, wanted []mooring.Alias, below mooring.SessionID) (Known, mooring.Alias, error) {
+	wanted = slices.DeleteFunc(wanted, func(a mooring.Alias) bool { return !e.names(t, a) })
 	hits, err := e.lookup(ctx, t, wanted)
 	if err != nil {
 		return Known{}, mooring.Alias{}, err

@@ -16,7 +16,12 @@ type Known struct {
 	Seen  wire.Digest // chain digest of the last answer as its client has seen the conversation; zero where unknown
 	Said  wire.Digest // the mark by which that answer is found by itself, or with what it answers; zero where unknown
 	Calls bool        // that answer hands texts to tools, or it is not known whether it does
+
+	recent []wire.Digest // of the messages before that answer, the last last, where it is a short one; nil where unknown
 }
+
+// recently is how many messages before a short answer are remembered: enough for short ones too to be no chance together.
+const recently = 16
 
 // kept is a Known as memory keeps it: there may be many.
 type kept struct {
@@ -37,6 +42,7 @@ type kept struct {
 	traits   []byte
 	said     wire.Digest
 	calls    bool
+	recent   []wire.Digest
 }
 
 func (k *kept) set(from Known) {
@@ -45,7 +51,7 @@ func (k *kept) set(from Known) {
 	k.key, k.parent, k.root, k.relation, k.upstream = from.Key, from.Parent, from.Root, from.Relation, from.Upstream
 	k.models, k.tip, k.tipTurn, k.seen = from.Models, from.Tip, from.TipTurn, from.Seen
 	k.state, k.resetOf, k.cut = from.State, from.ResetOf, from.Cut
-	k.named, k.traits, k.said, k.calls = from.Named, from.Traits, from.Said, from.Calls
+	k.named, k.traits, k.said, k.calls, k.recent = from.Named, from.Traits, from.Said, from.Calls, from.recent
 }
 
 func (k *kept) known(t mooring.Tenant, id mooring.SessionID) Known {
@@ -56,12 +62,15 @@ func (k *kept) known(t mooring.Tenant, id mooring.SessionID) Known {
 			Tenant: t, ID: id, Key: k.key, Parent: k.parent, Root: k.root, Relation: k.relation, Upstream: k.upstream, Models: k.models,
 			Tip: k.tip, TipTurn: k.tipTurn, State: k.state, ResetOf: k.resetOf, Cut: k.cut, Named: k.named, Traits: k.traits,
 		},
-		Seen: k.seen, Said: k.said, Calls: k.calls,
+		Seen: k.seen, Said: k.said, Calls: k.calls, recent: k.recent,
 	}
 }
 
 // Learn remembers a session as it stands after the commit of what was found, and the aliases that name it.
 func (e *Engine) Learn(k Known, f *Finding, aliases []mooring.Alias) {
+	if f.Kind != mooring.KindSide {
+		k.recent = f.recent()
+	}
 	id := sessionKey{k.Tenant, k.ID}
 	if old, ok := e.sessions.GetIfPresent(id); ok {
 		old.set(k)
@@ -77,6 +86,19 @@ func (e *Engine) Learn(k Known, f *Finding, aliases []mooring.Alias) {
 	e.name(k.Tenant, k.ID, aliases, f.resets)
 }
 
+// recent digests the last messages of the request.
+func (f *Finding) recent() []wire.Digest {
+	if f.talk == nil {
+		return nil
+	}
+	last := f.talk.talk[max(0, len(f.talk.talk)-recently):]
+	out := make([]wire.Digest, len(last))
+	for i, at := range last {
+		out[i] = f.talk.digests[at]
+	}
+	return out
+}
+
 // name remembers what aliases name, unless a chat was reset since that was read or written: then it may name another session by
 // now, and is read again.
 func (e *Engine) name(t mooring.Tenant, id mooring.SessionID, aliases []mooring.Alias, since uint64) {
@@ -85,11 +107,11 @@ func (e *Engine) name(t mooring.Tenant, id mooring.SessionID, aliases []mooring.
 	}
 	e.naming.RLock()
 	defer e.naming.RUnlock()
-	if e.resets != since {
-		return
-	}
 	for _, a := range aliases {
-		e.aliases.Set(aliasKey{t, a}, id)
+		if e.resets == since {
+			e.aliases.Set(aliasKey{t, a}, id)
+		}
+		e.nobody.Invalidate(aliasKey{t, a})
 	}
 }
 
@@ -100,6 +122,7 @@ func (e *Engine) renamed(t mooring.Tenant, aliases []mooring.Alias) {
 	e.resets++
 	for _, a := range aliases {
 		e.aliases.Invalidate(aliasKey{t, a})
+		e.nobody.Invalidate(aliasKey{t, a})
 	}
 }
 
@@ -114,14 +137,15 @@ func (e *Engine) since() uint64 {
 // conversation up to the answer, as the client has it, and is zero where there is no answer; marks are what that is found by.
 func (e *Engine) Ended(turn *mooring.Turn, seen wire.Digest, marks []mooring.Mark) {
 	var said wire.Digest
-	calls := false
+	calls, short := false, false
 	for _, m := range marks {
 		switch m.Kind {
 		case mooring.BySelf:
 			said = wire.Digest(m.Digest)
 			e.remember(turn.Tenant, said, turn.Session)
 		case mooring.ByPair:
-			said = wire.Digest(m.Digest)
+			said, short = wire.Digest(m.Digest), true
+			e.remember(turn.Tenant, said, turn.Session)
 		case mooring.ByCall:
 			calls = true
 		case mooring.ByChain, mooring.ByText, mooring.ByOpening:
@@ -140,6 +164,9 @@ func (e *Engine) Ended(turn *mooring.Turn, seen wire.Digest, marks []mooring.Mar
 		return
 	}
 	k.state = turn.State
+	if !short {
+		k.recent = nil
+	}
 	if !seen.Zero() {
 		k.tip, k.seen, k.said, k.calls = turn.Answer, seen, said, calls
 	}

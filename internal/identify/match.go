@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"mooring"
+	"mooring/internal/wire"
 )
 
 // byContent finds the session of a request without ids. False: it is of none that is known.
@@ -87,11 +88,27 @@ func (a *alignment) warm() *held {
 	last := answers[0]
 	h := a.standing(answerKey{a.tenant, a.chain[last]})
 	if h == nil {
-		if self := a.digests[a.talk[last]]; self.Weight() >= ownWeight {
-			h = a.standing(answerKey{a.tenant, self})
+		self := selfMark(a.digester, a.digests[a.talk[last]], a.before(last))
+		h = a.standing(answerKey{a.tenant, wire.Digest(self.Digest)})
+		if h != nil && self.Kind == mooring.ByPair && !a.familiar(&h.known, last) {
+			a.partly, h = false, nil
 		}
 	}
 	return h
+}
+
+// familiar says that the messages above a short answer are those that a session's last answer follows, and that they say enough to be
+// no chance, or are all that the request holds.
+func (a *alignment) familiar(k *Known, answer int) bool {
+	said, at := a.info(answer), answer-1
+	for _, d := range slices.Backward(k.recent) {
+		if at < 0 || a.digests[a.talk[at]] != d {
+			break
+		}
+		said += a.info(at)
+		at--
+	}
+	return at < answer-1 && (said >= enough || at < 0)
 }
 
 // standing gives the one session that is known to have said something, where that is its last word.
@@ -288,6 +305,7 @@ func (e *Engine) check(ctx context.Context, q Request, r *reading, f *Finding) e
 	if r.agent != "" {
 		return nil
 	}
+	a.session = &f.Known
 	id := r.ids[0].signal
 	if h := a.warm(); h != nil && mayOverrule(id, &f.Known, &h.known) {
 		f.overrule(h, id)

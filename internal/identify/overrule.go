@@ -71,7 +71,7 @@ func (e *Engine) overruled(ctx context.Context, f *Finding, a *alignment, id *si
 
 // overruling leaves the sessions whose messages count more than the id that named one.
 func (e *Engine) overruling(ctx context.Context, named *Known, others []*rival, id *signal) ([]*rival, error) {
-	if len(others) == 0 {
+	if len(others) == 0 || len(others) >= maxRivals { // what so many were given is no proof against an id
 		return nil, nil
 	}
 	known, err := e.sessionsOf(ctx, named.Tenant, sessionsIn(others))

@@ -155,11 +155,12 @@ type alignment struct {
 	messages []wire.Message
 	skip     int // messages before it are no part of the talk
 	digests  []wire.Digest
-	talk     []int         // positions in messages
-	replies  []int         // positions of the answers in the talk, the last first
-	chain    []wire.Digest // of talk[0..i]
-	looked   *look         // what the index says; nil while it has not been asked
-	partly   bool          // the request shows a part of its branch only
+	talk     []int               // positions in messages
+	replies  []int               // positions of the answers in the talk, the last first
+	chain    []wire.Digest       // of talk[0..i]
+	leaves   []mooring.MessageID // messages below which the request's next one is known not to stand
+	looked   *look               // what the index says; nil while it has not been asked
+	partly   bool                // the request shows a part of its branch only
 }
 
 func (a *alignment) walk() {
@@ -278,7 +279,7 @@ const longestFollow = 64
 // follow goes down from a known answer as long as the request's next messages are stored below it already: the same question
 // asked again gets another answer, not another copy of itself.
 func (a *alignment) follow(ctx context.Context, parent mooring.MessageID, from int) (mooring.MessageID, int, error) {
-	if parent == "" || parent == a.session.Tip || from == len(a.talk) {
+	if parent == "" || parent == a.session.Tip || from == len(a.talk) || slices.Contains(a.leaves, parent) {
 		return parent, from, nil
 	}
 	near, err := a.engine.Store.Around(ctx, a.tenant, []mooring.MessageID{parent}, 0, min(longestFollow, len(a.talk)-from))

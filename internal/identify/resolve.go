@@ -2,9 +2,11 @@ package identify
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"mooring"
 	"mooring/internal/wire"
@@ -140,9 +142,14 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 		deciding = append(deciding, equals(r.ids)...)
 	}
 	f.Names = deciding
-	hits, err := e.lookup(ctx, q.Tenant, deciding)
+	hits, err := e.lookup(ctx, q.Tenant, e.together(q.Tenant, deciding, r.above()))
 	if err != nil {
 		return err
+	}
+	if len(hits) > 1 {
+		if _, err = e.sessionsOf(ctx, q.Tenant, slices.Collect(maps.Values(hits))); err != nil { // all in one read
+			return err
+		}
 	}
 	f.Evidence = append(f.Evidence, e.evidence(q.Tenant, r, hits)...)
 	for _, a := range deciding {
@@ -206,6 +213,16 @@ func equals(ids []seen) []mooring.Alias {
 	return out
 }
 
+// together adds names that may be asked for to some of which one has to be read: one read gives both.
+func (e *Engine) together(t mooring.Tenant, first, more []mooring.Alias) []mooring.Alias {
+	for _, a := range first {
+		if _, ok := e.aliases.GetIfPresent(aliasKey{t, a}); !ok {
+			return compact(slices.Concat(first, more))
+		}
+	}
+	return first
+}
+
 // lookup finds which aliases are known, in memory first and with one query for the rest.
 func (e *Engine) lookup(ctx context.Context, t mooring.Tenant, aliases []mooring.Alias) (map[mooring.Alias]mooring.SessionID, error) {
 	hits := make(map[mooring.Alias]mooring.SessionID, len(aliases))
@@ -229,7 +246,29 @@ func (e *Engine) lookup(ctx context.Context, t mooring.Tenant, aliases []mooring
 		hits[h.Alias] = h.Session
 		e.name(t, h.Session, []mooring.Alias{h.Alias}, since)
 	}
+	for _, a := range missing(rest, hits) {
+		e.nobody.Set(aliasKey{t, a}, e.now())
+		if _, ok := e.aliases.GetIfPresent(aliasKey{t, a}); ok { // it was given meanwhile
+			e.nobody.Invalidate(aliasKey{t, a})
+		}
+	}
 	return hits, nil
+}
+
+// names says that an alias may name a session: nobody read of late that it does not. Other processes may have written since.
+func (e *Engine) names(t mooring.Tenant, a mooring.Alias) bool {
+	if _, ok := e.aliases.GetIfPresent(aliasKey{t, a}); ok {
+		return true
+	}
+	read, ok := e.nobody.GetIfPresent(aliasKey{t, a})
+	return !ok || e.Refresh > 0 && e.now().Sub(read) >= e.Refresh
+}
+
+func (e *Engine) now() time.Time {
+	if e.Now == nil {
+		return time.Time{}
+	}
+	return e.Now()
 }
 
 func missing(all []mooring.Alias, hits map[mooring.Alias]mooring.SessionID) []mooring.Alias {

@@ -225,7 +225,7 @@ func (e *Engine) Answer(t mooring.Tenant, p mooring.Protocol, place *Place, pref
 // partMarks are what parts of an answer are found by: its text, and the texts that it hands to tools.
 func partMarks(d *wire.Digester, answer []byte) []mooring.Mark {
 	var out []mooring.Mark
-	grams := d.Grams(wire.Text(answer))
+	grams := d.Passage(wire.Text(answer))
 	if len(grams) >= longText {
 		half := len(grams) / 2
 		out = append(out, textMark(mooring.ByText, grams[:half], grams), textMark(mooring.ByText, grams[half:], grams))

@@ -24,6 +24,24 @@ func (d *Digester) Grams(text []byte) []uint64 {
 	return d.runs(d.words(text, everyWord), gramWords)
 }
 
+// Passage gives the grams of the longest part of a text that no mark such as "</summary>" divides: of an answer that has marks programs
+// use what stands between two of them.
+func (d *Digester) Passage(text []byte) []uint64 {
+	var longest []uint64
+	for rest := d.words(text, everyWord); rest != nil; {
+		part := rest
+		if at := slices.Index(rest, tag); at >= 0 {
+			part, rest = rest[:at], rest[at+1:]
+		} else {
+			rest = nil
+		}
+		if len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return d.runs(longest, gramWords)
+}
+
 // mannerWords is how many words in a row one digest of a manner stands for.
 const mannerWords = 3
 

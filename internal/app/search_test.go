@@ -160,6 +160,12 @@ func TestSearchOnTwoReplicas(t *testing.T) {
 		turns.Go(func() { both[i%2].chat(fmt.Sprint("s", i), fmt.Sprintf("a cormorant and a gannet%d", i)) })
 	}
 	turns.Wait()
+	for _, p := range both { // a busy machine may not index in the time that a search waits for it
+		eventually(t, "an index that holds all turns", func() bool {
+			_, r := p.search("cormorant")
+			return r.get("degraded") == false
+		})
+	}
 	for i := range 40 {
 		found, r := both[(i+1)%2].search(fmt.Sprintf("gannet%d cormorant", i))
 		users := slices.DeleteFunc(found, func(f string) bool { return !strings.Contains(f, " user ") })

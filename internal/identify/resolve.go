@@ -153,25 +153,14 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 	}
 	f.Evidence = append(f.Evidence, e.evidence(q.Tenant, r, hits)...)
 	for _, a := range deciding {
-		id, ok := hits[a]
-		if !ok {
-			continue
-		}
-		k, err := e.session(ctx, q.Tenant, id)
-		if mooring.CodeOf(err) == mooring.CodeSessionNotFound {
-			e.Forget(q.Tenant, id, []mooring.Alias{a})
-			delete(hits, a) // it may be given to another session
-			continue
-		}
+		found, err := e.holder(ctx, q.Tenant, a, hits)
 		if err != nil {
 			return err
 		}
-		f.Known, f.Kind, f.Named = k, kindOfSession(k.Session), a
-		f.Aliases = missing(deciding, hits)
-		f.Names = slices.DeleteFunc(slices.Clone(deciding), func(other mooring.Alias) bool {
-			holder, held := hits[other]
-			return held && holder != id
-		})
+		if found == nil {
+			continue
+		}
+		f.heldBy(found, a, deciding, hits)
 		if err := e.check(ctx, q, r, f); err != nil || f.Identity != first.String() {
 			return err
 		}
@@ -186,6 +175,35 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 	}
 	f.open(e.fresh(q, first.value))
 	return e.attach(ctx, q, r, f)
+}
+
+// holder is the session that an alias names; nil where it names none. A name of a session that is gone is taken out of hits, as it may
+// be given to another.
+func (e *Engine) holder(ctx context.Context, t mooring.Tenant, a mooring.Alias, hits map[mooring.Alias]mooring.SessionID) (*Known, error) {
+	id, ok := hits[a]
+	if !ok {
+		return nil, nil
+	}
+	k, err := e.session(ctx, t, id)
+	if mooring.CodeOf(err) == mooring.CodeSessionNotFound {
+		e.Forget(t, id, []mooring.Alias{a})
+		delete(hits, a)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &k, nil
+}
+
+// heldBy makes the finding one of a session that a name led to; those of the others that name no session are to name it too.
+func (f *Finding) heldBy(k *Known, by mooring.Alias, deciding []mooring.Alias, hits map[mooring.Alias]mooring.SessionID) {
+	f.Known, f.Kind, f.Named = *k, kindOfSession(k.Session), by
+	f.Aliases = missing(deciding, hits)
+	f.Names = slices.DeleteFunc(slices.Clone(deciding), func(other mooring.Alias) bool {
+		holder, held := hits[other]
+		return held && holder != k.ID
+	})
 }
 
 // open makes the finding one of a session that is not there yet.

@@ -91,17 +91,22 @@ func messageDigest(t *testing.T, d *wire.Digester, p mooring.Protocol, raw []byt
 
 func TestNoTwoMeaningsAreOne(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(3, 6))
 	for p, messages := range spokenMessages() {
+		r := rand.New(rand.NewPCG(3, 6))
 		d := wire.NewDigester([]byte("k"), nil)
 		seen := map[wire.Digest]string{}
+		once := func(m string) wire.Digest {
+			digest := message(t, d, p, m)
+			if was, ok := seen[digest]; ok && was != m {
+				t.Errorf("%s: these have one digest:\n%s\n%s", p, was, m)
+			}
+			seen[digest] = m
+			return digest
+		}
 		for _, m := range messages {
-			for _, other := range []string{m, strings.Replace(m, "harbour", "harbours", 1), strings.Replace(m, "hi", "ho", 1), strings.Replace(m, "\\\"a\\\":1", "\\\"a\\\":2", 1), strings.Replace(m, "Kg", "Kh", 1), strings.Replace(m, "user", "assistant", 1)} {
-				digest := message(t, d, p, other)
-				if was, ok := seen[digest]; ok && was != other {
-					t.Errorf("%s: these have one digest:\n%s\n%s", p, was, other)
-				}
-				seen[digest] = other
+			once(strings.Replace(m, "user", "assistant", 1)) // not rewritten: no model says what is a user's, such as results of tools
+			for _, other := range []string{m, strings.Replace(m, "harbour", "harbours", 1), strings.Replace(m, "hi", "ho", 1), strings.Replace(m, "\\\"a\\\":1", "\\\"a\\\":2", 1), strings.Replace(m, "Kg", "Kh", 1)} {
+				digest := once(other)
 				if again := messageDigest(t, d, p, wiretest.Rewrite(r, p, []byte(other))); again != digest {
 					t.Errorf("%s: rewritten, the digest of %s changed", p, other)
 				}

@@ -91,6 +91,22 @@ func land(t *testing.T, before func(*product.Server, string) *product.Server) {
 		if problem := p.check(at, header); problem != "" {
 			t.Errorf("%s (%s): %s", at.file, at.Case, problem)
 		}
+		if at.copied != "" {
+			p.checkCopy(t, s, at)
+		}
+	}
+}
+
+// checkCopy wants that a copy's session says which one it was copied from; its answer names no parent.
+func (p *places) checkCopy(t *testing.T, s *product.Server, at situation) {
+	t.Helper()
+	var got struct {
+		Parent   string `json:"parent_id"`
+		Relation string `json:"relation"`
+	}
+	s.Get(t, "/api/sessions/"+p.sessions[at.conversation], &got)
+	if got.Parent != p.sessions[at.copied] || got.Relation != "fork" {
+		t.Errorf("%s (%s): a %q of %q, want a fork of %s", at.file, at.Case, got.Relation, got.Parent, p.sessions[at.copied])
 	}
 }
 
@@ -113,7 +129,7 @@ func (p *places) check(at situation, header http.Header) string {
 		return "session " + session + " is that of " + owner + ", want one of its own"
 	}
 	p.sessions[at.conversation], p.owners[session] = session, at.conversation
-	above, kind := p.sessions[at.copied], header.Get("X-Mooring-Kind")
+	above, kind := "", header.Get("X-Mooring-Kind")
 	end := strings.LastIndex(at.conversation, "/")
 	if end >= 0 {
 		above = p.sessions[at.conversation[:end]]

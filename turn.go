@@ -167,6 +167,7 @@ const (
 	ByText                     // a part of an answer's text
 	ByCall                     // a part of a text that an answer hands to a tool
 	ByOpening                  // a part of the first thing that was said in a session
+	BySummary                  // a part of an answer that sums a conversation up
 )
 
 // Mark is a keyed digest of a part of a message, by which the message is found.

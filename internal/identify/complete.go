@@ -20,6 +20,7 @@ func (e *Engine) complete(q Request, r *reading, f *Finding) error {
 	if !known {
 		was = nil
 	}
+	f.sums = asksToSum(q, f, a, &t, was)
 	switch {
 	case q.Kind != "" || r.kind != "" && r.kind != mooring.KindSubagent:
 	case compacts(q, f, a, &t, was):
@@ -29,6 +30,7 @@ func (e *Engine) complete(q Request, r *reading, f *Finding) error {
 		f.Kind = mooring.KindSide
 		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: "content:kind", Says: string(saysKind), Use: "decided", Why: "by what it says and is asked under, it is about the conversation and no part of it"})
 	}
+	f.sums = f.sums || f.Kind == mooring.KindCompaction
 	f.signals(r)
 	if f.Kind == mooring.KindSide || f.Kind == mooring.KindCompaction && known {
 		return nil
@@ -73,7 +75,7 @@ func aside(q Request, f *Finding, a *alignment, t, old *traits) bool {
 }
 
 // asksBeside says that a request which shows a whole conversation asks something about it that its people do not: a title, tags, what
-// they may ask next. People speak of neither the conversation nor its user.
+// they may ask next. People ask for titles too, but seldom for that of this very conversation, and for one of a given form.
 func asksBeside(q Request, a *alignment, t, old *traits) bool {
 	last := &q.Messages[len(q.Messages)-1]
 	if t.tools || last.Role != "user" || q.Wire.HasResult() {
@@ -83,7 +85,11 @@ func asksBeside(q Request, a *alignment, t, old *traits) bool {
 	if len(text) > longestOrder || !words.title.in(text) {
 		return false
 	}
-	return old.stream && !t.stream || words.conversation.in(text) || words.user.in(text)
+	here := words.here.in(text) || words.user.in(text) && words.further.in(text)
+	if old.stream && !t.stream || otherwise(t, old) {
+		return here || words.form.in(text) && words.conversation.in(text)
+	}
+	return here && words.form.in(text)
 }
 
 // about says that a request speaks about a conversation which had those traits: of what would make it another program's, and of what
@@ -141,23 +147,48 @@ func instructs(q Request, words *vocabulary) bool {
 	return false
 }
 
-// compacts says that a request asks for a summary in whose place its conversation is to go on: it continues a conversation of a
-// program with tools, or under other instructions, and asks for one with its last words.
-func compacts(q Request, f *Finding, a *alignment, t, old *traits) bool {
-	if f.New || len(q.Messages) == 0 || q.Wire.EndsInResult() {
+// asksToSum says that a request may ask for a summary that its conversation goes on from: the weaker half of compacts, by which an
+// answer is marked, because a summary that is not found again splits a conversation.
+func asksToSum(q Request, f *Finding, a *alignment, t, old *traits) bool {
+	last := lastWords(q)
+	if f.New || last == nil {
 		return false
+	}
+	words, other := a.engine.words, otherwise(t, old)
+	if !t.tools && !q.Wire.HasResult() && !other {
+		return words.asksSummary(last) && words.goingOn.in(last)
+	}
+	return words.asksSummary(last) || other && instructs(q, &words.summary)
+}
+
+// compacts says that a request asks for a summary in whose place its conversation is to go on: it continues a conversation, and asks
+// with its last words for a summary of that to go on from, or for any under instructions of another kind or without the tools. People
+// ask for summaries too, but not for that.
+func compacts(q Request, f *Finding, a *alignment, t, old *traits) bool {
+	last := lastWords(q)
+	if f.New || last == nil {
+		return false
+	}
+	words := a.engine.words
+	wanted := words.summary.in(last) && words.talk.in(last) && words.goingOn.in(last)
+	if f.from == 0 { // it shows nothing of the conversation that its id names
+		return f.Sent && f.Known.Tip != "" && len(last) <= longestOrder && wanted
+	}
+	apart := otherwise(t, old) || old != nil && old.tools && !t.tools
+	return wanted || apart && words.asksSummary(last) || otherwise(t, old) && instructs(q, &words.summary)
+}
+
+// otherwise says that the instructions are others than those of the conversation.
+func otherwise(t, old *traits) bool { return old != nil && shared(t.system, old.system) < unlikely }
+
+// lastWords is what the user says last; nil where the last message is another one.
+func lastWords(q Request) []byte {
+	if len(q.Messages) == 0 || q.Wire.EndsInResult() {
+		return nil
 	}
 	last := &q.Messages[len(q.Messages)-1]
 	if last.Role != "user" {
-		return false
+		return nil
 	}
-	other := old != nil && shared(t.system, old.system) < unlikely
-	words, text := a.engine.words, wire.Text(last.Raw)
-	if f.from == 0 { // it shows nothing of the conversation that its id names
-		return f.Sent && f.Known.Tip != "" && len(text) <= longestOrder && words.asksSummary(text) && words.goingOn.in(text)
-	}
-	if !t.tools && !q.Wire.HasResult() && !other { // people ask for summaries too, but not to go on from them
-		return words.asksSummary(text) && words.goingOn.in(text)
-	}
-	return words.asksSummary(text) || other && instructs(q, &words.summary)
+	return wire.Text(last.Raw)
 }

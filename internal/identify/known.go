@@ -148,7 +148,7 @@ func (e *Engine) Ended(turn *mooring.Turn, seen wire.Digest, marks []mooring.Mar
 			e.remember(turn.Tenant, said, turn.Session)
 		case mooring.ByCall:
 			calls = true
-		case mooring.ByChain, mooring.ByText, mooring.ByOpening:
+		case mooring.ByChain, mooring.ByText, mooring.ByOpening, mooring.BySummary:
 		}
 	}
 	if !seen.Zero() {

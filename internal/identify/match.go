@@ -241,7 +241,7 @@ func (f *Finding) under(parent *Known) {
 func summed(quotes []quote, known map[mooring.SessionID]Known, t *traits) (Known, bool) {
 	for _, q := range quotes {
 		k, ok := known[q.session]
-		if !ok || q.kind != mooring.ByText || q.part < partOfSum || q.part*float64(q.size) < leastOfSum || k.Tip != q.message {
+		if !ok || q.kind != mooring.BySummary || q.part < partOfSum || q.part*float64(q.size) < leastOfSum || k.Tip != q.message {
 			continue
 		}
 		if old, ok := readTraits(k.Traits); !ok || q.part >= wholeSum || shared(old.system, t.system) >= unlikely || old.tools && t.tools {
@@ -268,7 +268,7 @@ func asksAbout(q Request, quotes []quote, known map[mooring.SessionID]Known, a *
 		if !ok || !about(q, a, t, &old) {
 			continue
 		}
-		given := quoted.kind == mooring.ByText
+		given := quoted.kind != mooring.ByOpening
 		if !given && !titled { // others open with the same words
 			continue
 		}

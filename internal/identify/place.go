@@ -19,6 +19,7 @@ type Place struct {
 	Above   wire.Digest       // chain digest of what stands above the last one
 	Opening []mooring.Mark    // by which the first new message is found; nil where it opens no session
 	View    *mooring.View     // what the request left out of its branch; nil for nothing
+	Sums    bool              // the answer may be what the conversation goes on from
 }
 
 // Locate aligns a request with the tree of its session. A request that shows an answer known to the session goes on behind
@@ -30,6 +31,7 @@ func (e *Engine) Locate(ctx context.Context, f *Finding, q Request) (*Place, err
 	}
 	a.session = &f.Known
 	p := a.place()
+	p.Sums = f.sums
 	switch {
 	case f.Kind == mooring.KindSide:
 		return p, nil

@@ -49,6 +49,7 @@ type Finding struct {
 	key     string            // the key that a session named by the request's ids would have
 	talk    *alignment        // the request's messages; nil until they are needed
 	aside   bool              // it speaks about the session and is no part of it
+	sums    bool              // it asks for a summary that the conversation may go on from
 	below   mooring.MessageID // the message that is known to precede the first new one; empty where nothing is known
 	from    int               // the position in the talk that follows it
 }

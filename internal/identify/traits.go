@@ -208,7 +208,7 @@ func (e *Engine) Answer(t mooring.Tenant, p mooring.Protocol, place *Place, pref
 	if err != nil {
 		return Answer{}, err
 	}
-	out := Answer{Self: self, Seen: d.Chain(place.Seen, self), Marks: append([]mooring.Mark{selfMark(d, self, place.Last)}, partMarks(d, answer)...)}
+	out := Answer{Self: self, Seen: d.Chain(place.Seen, self), Marks: append([]mooring.Mark{selfMark(d, self, place.Last)}, partMarks(d, answer, place)...)}
 	if prefill == nil || prefill.Role != roleAssistant {
 		return out, nil
 	}
@@ -223,14 +223,18 @@ func (e *Engine) Answer(t mooring.Tenant, p mooring.Protocol, place *Place, pref
 }
 
 // partMarks are what parts of an answer are found by: its text, and the texts that it hands to tools.
-func partMarks(d *wire.Digester, answer []byte) []mooring.Mark {
+func partMarks(d *wire.Digester, answer []byte, place *Place) []mooring.Mark {
+	kind := mooring.ByText
+	if place.Sums {
+		kind = mooring.BySummary
+	}
 	var out []mooring.Mark
 	grams := d.Passage(wire.Text(answer))
 	if len(grams) >= longText {
 		half := len(grams) / 2
-		out = append(out, textMark(mooring.ByText, grams[:half], grams), textMark(mooring.ByText, grams[half:], grams))
+		out = append(out, textMark(kind, grams[:half], grams), textMark(kind, grams[half:], grams))
 	} else if len(grams) > 0 {
-		out = append(out, textMark(mooring.ByText, grams, grams))
+		out = append(out, textMark(kind, grams, grams))
 	}
 	return append(out, callMarks(d, answer)...)
 }

@@ -11,14 +11,14 @@ import (
 // language is what people call a summary, a title and a conversation, in the languages that programs are written for. They are words of the
 // languages, not phrases of programs: with what a request looks like they tell what it is for. The beginnings of words are enough.
 type language struct {
-	summary, naming, title, goingOn, user, conversation vocabulary
+	summary, naming, title, further, form, goingOn, user, conversation, talk, here vocabulary
 }
 
 func newLanguage() *language {
 	l := &language{}
 	l.summary = wordsOf(
 		"summar", "sum up", "sum it up", "compact", "condens", "hand-over", "handover", "hand over", "recap", "digest of", "distil", "zusammenfass", "fasse ", "kurzfassung",
-		"übergabe", "verdicht", "résum", "resum", "síntese", "sintetiz", "riassun", "riepilog", "samenvat", "podsum", "streszcz", "особ", "резюм", "итог", "сводк", "кратко излож",
+		"übergabe", "verdicht", "résum", "resumen", "resumir", "resumi", "resumo", "resuma", "resume la", "resume esta", "resume toda", "resume el", "resume todo", "síntese", "sintetiz", "riassun", "riepilog", "samenvat", "podsum", "streszcz", "особ", "резюм", "итог", "сводк", "кратко излож",
 		"总结", "總結", "摘要", "概括", "压缩", "壓縮", "归纳", "要約", "まとめ", "引き継ぎ", "요약", "özetle", "özet", "sammanfatt", "oppsummer", "tóm tắt",
 	)
 	l.naming = wordsOf("title", "name") // without one of them nothing has the shape of an order for a title
@@ -29,11 +29,33 @@ func newLanguage() *language {
 	l.goingOn = wordsOf(
 		"continu", "resume", "carry on", "take over", "takes over", "pick up", "picks up", "another assistant", "someone who has not", "hand-over", "handover", "hand over", "weiterarbeit", "weitermach", "fortsetz", "fortführ",
 		"übernehm", "übernimmt", "anderer assistent", "poursuiv", "reprend", "autre assistant", "seguir", "retomar", "otro asistente", "outro assistente", "riprend", "prosegu", "verder", "kontynu", "inny asystent", "продолж", "другой ассистент", "继续", "繼續",
-		"next step", "nächster schritt", "nächste schritt", "prochaine étape", "siguiente paso", "próximo passo", "prossimo passo", "volgende stap", "następny krok", "następne kroki", "следующий шаг", "下一步", "次のステップ", "다음 단계",
+		"next step", "comes next", "pending", "detailed summary", "do not call any tool", "do not use any tool", "nächster schritt", "nächste schritt", "prochaine étape", "siguiente paso", "próximo passo", "prossimo passo", "volgende stap", "następny krok", "następne kroki", "следующий шаг", "下一步", "次のステップ", "다음 단계",
 		"open points", "offene punkte", "go on from", "接手", "接着", "続け", "引き継", "계속", "이어", "devam", "fortsätt", "fortsett", "tiếp tục",
 	)
 	l.user = wordsOf(
 		"the user", "der nutzer", "nutzer", "benutzer", "anwender", "l'utilisateur", "utilisateur", "el usuario", "usuario", "o usuário", "usuário", "utente", "gebruiker", "użytkownik", "пользовател", "用户", "用戶", "ユーザー", "사용자", "kullanıcı", "användar", "bruker", "người dùng",
+	)
+	told := []string{
+		"gespräch", "unterhaltung", "bisher", "conversación", "conversa", "conversazione", "hasta ahora", "até agora", "finora", "gesprek", "rozmow", "диалог", "разговор", "бесед",
+		"до сих пор", "对话", "對話", "会话", "會話", "到目前为止", "会話", "これまで", "やり取り", "대화", "지금까지", "konuşma", "sohbet", "konversatio", "cuộc trò chuyện", "échange",
+	}
+	l.here = wordsOf(append(told,
+		"this conversation", "our conversation", "whole conversation", "entire conversation", "conversation so far", "conversation below", "conversation above", "following conversation",
+		"above conversation", "cette conversation", "conversation suivante", "this chat", "our chat", "chat below", "chat above", "following chat", "chat history", "conversation history",
+		"this session", "our session", "this discussion", "our discussion", "messages above",
+	)...)
+	l.talk = wordsOf(append(told,
+		"conversation", "so far", "everything done", "work done", "messages above", "this chat", "our chat", "whole chat", "chat history", "this session", "our session", "whole session",
+		"this discussion", "our discussion", "our exchange", "this thread", "transcript",
+	)...)
+	l.further = wordsOf(
+		"follow-up", "could ask", "may ask", "might ask", "ask next", "folgefrage", "anschlussfrage", "rückfrage", "nächste frage", "フォローアップ", "次の質問", "次に聞", "kolejne pytania", "pytania", "pytań",
+		"questions de suivi", "preguntas de seguimiento", "perguntas de acompanhamento", "domande success", "уточняющ", "следующ вопрос", "追问", "后续问题", "後續",
+	)
+	l.form = wordsOf(
+		"json", "only", "alone", "nothing else", "no more than", "at most", "up to", "words", "short", "concise", "brief", "[", "{", "wörter", "nur", "höchstens", "maximal", "kurz",
+		"mots", "uniquement", "seulement", "court", "palabras", "solo", "sólo", "corto", "palavras", "apenas", "curto", "parole", "breve", "woorden", "kort", "słów", "tylko", "krótk",
+		"слов", "только", "корот", "以内", "だけ", "のみ", "短い", "不超过", "个字", "個字", "个词", "只", "단어", "짧", "kelime", "ord", "từ",
 	)
 	l.conversation = wordsOf(
 		"conversation", "chat", "dialog", "discussion", "session", "thread", "transcript", "context", "so far", "history", "messages above", "exchange", "everything done", "work done", "gespräch", "unterhaltung", "verlauf",
@@ -73,7 +95,7 @@ func (v *vocabulary) in(text []byte) bool {
 		if list := v[lower[i]]; len(list) > 0 && (!inside || unspaced(r)) && slices.ContainsFunc(list, func(w string) bool { return strings.HasPrefix(lower[i:], w) }) {
 			return true
 		}
-		inside = r >= 'a' && r <= 'z' || r >= utf8.RuneSelf && unicode.IsLetter(r)
+		inside = r >= 'a' && r <= 'z' || r >= utf8.RuneSelf && unicode.IsLetter(r) && !unspaced(r)
 		i += size
 	}
 	return false

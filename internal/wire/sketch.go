@@ -173,7 +173,8 @@ func cutThinking(text []byte) []byte {
 	return text
 }
 
-// Handed gives the texts that an answer hands to tools: the strings in the arguments of its calls, each with the ones below it.
+// Handed gives the texts that an answer hands to tools and that may be tasks: the strings in the arguments of its calls, each with the
+// ones below it, less those that a tool works on.
 func Handed(answer []byte) [][]byte {
 	var out [][]byte
 	take := func(arguments []byte) {
@@ -222,6 +223,17 @@ func takeCall(call []byte, take func(arguments []byte)) {
 	}
 }
 
+// worksOn says that an argument of this name holds what a tool runs, writes or looks for, and no task for somebody else: people say and
+// paste such texts too.
+func worksOn(name string) bool {
+	switch name {
+	case "command", "cmd", "script", "code", "query", "pattern", "regex", "glob", "path", "file_path", "filePath", "file", "url", "content", "contents", "file_text",
+		"new_string", "old_string", "newString", "oldString", "new_str", "old_str", "new", "old", "patch", "diff", "insert_text":
+		return true
+	}
+	return false
+}
+
 // appendStrings appends the strings of a JSON value, the nearest first.
 func appendStrings(out [][]byte, value []byte) [][]byte {
 	for level := [][]byte{value}; len(level) > 0; {
@@ -231,8 +243,10 @@ func appendStrings(out [][]byte, value []byte) [][]byte {
 			case '"':
 				out = append(out, unquote(nil, v))
 			case '{':
-				for _, m := range members(v) {
-					below = append(below, m)
+				for name, m := range members(v) {
+					if !worksOn(string(name)) {
+						below = append(below, m)
+					}
 				}
 			case '[':
 				below = slices.AppendSeq(below, elements(v))

@@ -50,7 +50,7 @@ const chains = `WITH k (digest) AS (SELECT digest FROM chain WHERE FALSE%s), n (
 	ORDER BY c.message DESC LIMIT $3`
 
 // chainKinds are all kinds, each a row.
-const chainKinds = `SELECT 0 UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5`
+const chainKinds = `SELECT 0 UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6`
 
 // Chain finds the tenant's messages by digests of any kind, the newest first.
 func (s *Store) Chain(ctx context.Context, tenant mooring.Tenant, digests [][]byte) ([]mooring.ChainEntry, error) {

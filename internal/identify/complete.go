@@ -158,7 +158,7 @@ func asksToSum(q Request, f *Finding, a *alignment, t, old *traits) bool {
 	if !t.tools && !q.Wire.HasResult() && !other {
 		return words.asksSummary(last) && words.goingOn.in(last)
 	}
-	return words.asksSummary(last) || other && instructs(q, &words.summary)
+	return words.asksSummary(last) || words.goingOn.in(last) && words.conversation.in(last) || other && instructs(q, &words.summary)
 }
 
 // compacts says that a request asks for a summary in whose place its conversation is to go on: it continues a conversation, and asks

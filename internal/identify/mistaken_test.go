@@ -229,3 +229,17 @@ func TestDeletedSessionsAreFoundByNobody(t *testing.T) {
 		}
 	}
 }
+
+// After a restart memory holds only the later one of two sessions that were given the same long answer.
+func TestOneLongAnswerInTwoSessionsOverARestart(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	one := h.turn(ask{talk: []string{"u: Tell me of boats"}, answer: longA})
+	h.cold()
+	two := h.turn(ask{talk: []string{"u: Tell me of kettles"}, answer: longA})
+	for want, opener := range map[mooring.SessionID]string{one.Known.ID: "boats", two.Known.ID: "kettles"} {
+		if f := h.resolve(ask{talk: []string{"u: Tell me of " + opener, "a: " + longA, "u: more"}}); f.Known.ID != want {
+			t.Errorf("the one of %s is in %s by %s, want %s", opener, f.Known.ID, f.Identity, want)
+		}
+	}
+}

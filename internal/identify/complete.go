@@ -71,7 +71,7 @@ func aside(q Request, f *Finding, a *alignment, t, old *traits) bool {
 	if !f.Sent || f.from > 0 || len(a.answers()) > 0 || len(a.talk) == 0 || len(a.talk) > 2 || t.tools || q.Wire.HasResult() {
 		return false
 	}
-	return f.Known.Tip != "" && old != nil && about(q, a, t, old)
+	return f.Known.Tip != "" && old != nil && about(q, a, t, old) && (titled(q, a) || holds(a.digester.Grams(a.opening()), old.opening))
 }
 
 // asksBeside says that a request which shows a whole conversation asks something about it that its people do not: a title, tags, what

@@ -15,7 +15,7 @@ import (
 func saying(b byte) string {
 	texts := []string{
 		"hi", "yes", "ok, and then?", longA, longB, "Summarise our conversation so far so that another assistant can continue.", "Suggest a short title for this conversation, as JSON.",
-		"<summary>\n" + longA + "\n</summary>", "Look through the repository for every place where the rope is used, and give me file and line of each, nothing else.", "", "/new", "图",
+		"<summary>\n" + longA + "\n</summary>", "Look through the repository for every place where the rope is used, and give me file and line of each, nothing else.", "…", "/new", "图",
 	}
 	return texts[int(b)%len(texts)]
 }
@@ -23,7 +23,7 @@ func saying(b byte) string {
 // asking makes one request of three bytes, over what its chat has said so far.
 func asking(a, b, c byte, said []string) ask {
 	q := ask{tenant: []mooring.Tenant{"acme", "globex"}[a&1], answer: saying(c >> 4)}
-	if q.answer == "" {
+	if q.answer == "…" {
 		q.answer = `{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"task","arguments":"{\"prompt\":\"` + saying(8) + `\"}"}}]}`
 	}
 	names := []string{"", "", "", "X-Session-Id", "X-Session-Affinity", "X-Claude-Code-Session-Id", "X-Chat-Id", "X-Mine"}

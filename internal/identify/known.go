@@ -17,7 +17,7 @@ type Known struct {
 	Said  wire.Digest // the mark by which that answer is found by itself, or with what it answers; zero where unknown
 	Calls bool        // that answer hands texts to tools, or it is not known whether it does
 
-	recent []wire.Digest // of the messages before that answer, the last last, where it is a short one; nil where unknown
+	recent []wire.Digest // of the messages before that answer, the last last: one where it is a long one; nil where unknown
 }
 
 // recently is how many messages before a short answer are remembered: enough for short ones too to be no chance together.
@@ -164,8 +164,8 @@ func (e *Engine) Ended(turn *mooring.Turn, seen wire.Digest, marks []mooring.Mar
 		return
 	}
 	k.state = turn.State
-	if !short {
-		k.recent = nil
+	if n := len(k.recent); !short && n > 1 {
+		k.recent = slices.Clone(k.recent[n-1:])
 	}
 	if !seen.Zero() {
 		k.tip, k.seen, k.said, k.calls = turn.Answer, seen, said, calls

@@ -90,14 +90,14 @@ func (a *alignment) warm() *held {
 	if h == nil {
 		self := selfMark(a.digester, a.digests[a.talk[last]], a.before(last))
 		h = a.standing(answerKey{a.tenant, wire.Digest(self.Digest)})
-		if h != nil && self.Kind == mooring.ByPair && !a.familiar(&h.known, last) {
+		if h != nil && !a.familiar(&h.known, last) { // memory may not know of others that gave the same answer
 			a.partly, h = false, nil
 		}
 	}
 	return h
 }
 
-// familiar says that the messages above a short answer are those that a session's last answer follows, and that they say enough to be
+// familiar says that the messages above an answer are those that a session's last answer follows, and that they say enough to be
 // no chance, or are all that the request holds.
 func (a *alignment) familiar(k *Known, answer int) bool {
 	said, at := a.info(answer), answer-1

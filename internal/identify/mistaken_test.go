@@ -2,7 +2,9 @@ package identify_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"mooring"
 )
@@ -104,6 +106,140 @@ func TestArgumentsThatAreNoTasks(t *testing.T) {
 		three := h.turn(ask{body: tools, talk: []string{"s: You code.", "u: " + arg}, answer: longB})
 		if two.Kind != mooring.KindMain || three.Kind != mooring.KindMain || two.Known.ID == one.Known.ID {
 			t.Errorf("%q: %s %s by %s", arg, two.Kind, three.Kind, two.Identity)
+		}
+	}
+}
+
+// A client that leaves the history to the server may change all that stands around what it says.
+func TestLoneMessagesUnderOtherSettings(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	first := h.turn(ask{header: header("X-Session-Id", "s1"), body: tools, talk: []string{"s: You are a sailor and speak of nothing but boats and the sea.", "u: Tell me of boats"}, answer: longA})
+	next := h.turn(ask{header: header("X-Session-Id", "s1"), talk: []string{"s: Answer like a librarian who has read every book of the town.", "u: And what about kettles?"}, answer: longB})
+	if next.Known.ID != first.Known.ID || next.Kind != mooring.KindMain || len(next.stored) != 1 {
+		t.Errorf("kind %s, stored %q", next.Kind, next.stored)
+	}
+}
+
+func TestHugeRequestsTakeBoundedTime(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	for name, text := range map[string]string{
+		"words":  strings.Repeat("rope boat ", 400<<10),
+		"tags":   strings.Repeat("<", 4<<20),
+		"titles": strings.Repeat("give a ", 600<<10),
+		"lines":  strings.Repeat("a\n", 2<<20),
+	} {
+		q := ask{talk: []string{"u: " + text}}.decode(t)
+		began := time.Now()
+		if _, err := h.engine.Resolve(t.Context(), q); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s: %s", name, took)
+		} else {
+			t.Log(name, took)
+		}
+	}
+	calls := strings.Repeat(`{"id":"c","type":"function","function":{"name":"task","arguments":"{\"prompt\":\"look at the rope of the boat in the harbour\"}"}},`, 10000)
+	one := h.turn(ask{talk: []string{"u: go"}, answer: ""})
+	a, err := h.engine.Answer("acme", mooring.Chat, one.at, nil, []byte(`{"role":"assistant","content":null,"tool_calls":[`+strings.TrimSuffix(calls, ",")+`]}`))
+	if err != nil || len(a.Marks) > 9 {
+		t.Errorf("%d marks, %v", len(a.Marks), err)
+	}
+}
+
+func TestContentDecidesNothingWhereItMayNot(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	one := h.turn(ask{talk: []string{"u: Tell me of boats"}, answer: longA})
+	q := ask{talk: []string{"u: Tell me of boats", "a: " + longA, "u: more"}}.decode(t)
+	q.Content = false
+	f, err := h.engine.Resolve(t.Context(), q)
+	if err != nil || f.Known.ID == one.Known.ID || f.Identity != "minted" {
+		t.Errorf("found by %s, %v", f.Identity, err)
+	}
+	named := ask{header: header("X-Session-Id", "s1"), talk: []string{"u: Tell me of boats", "a: " + longA, "u: more"}}.decode(t)
+	named.Content = false
+	if f, err = h.engine.Resolve(t.Context(), named); err != nil || f.Known.ID == one.Known.ID || f.Known.Parent != "" {
+		t.Errorf("found by %s under %q, %v", f.Identity, f.Known.Parent, err)
+	}
+	again := ask{header: header("X-Session-Id", "s2"), talk: []string{"u: hi"}, answer: longA}
+	h.turn(again)
+	again.talk = []string{"u: hi", "a: " + longA, "u: Suggest three follow-up questions that the user may ask, as JSON only."}
+	quiet := again.decode(t)
+	quiet.Content = false
+	if f, err = h.engine.Resolve(t.Context(), quiet); err != nil || f.Kind != mooring.KindMain {
+		t.Errorf("kind %s, %v", f.Kind, err)
+	}
+}
+
+// Going back behind a summary, and two chats that were summed up alike.
+func TestSummariesAndBranches(t *testing.T) {
+	t.Parallel()
+	const order = "u: Summarise our conversation so far so that another assistant can continue with the next step."
+	h := newHouse(t)
+	talk := func(n int) []string {
+		return []string{"u: Tell me of boats", fmt.Sprint("a: ", n, ". ", longB), "u: and of ropes?", fmt.Sprint("a: Ropes, number ", n, ". ", longB)}
+	}
+	var id [2]mooring.SessionID
+	for n := range 2 {
+		q := ask{body: tools, talk: talk(n)[:1], answer: strings.TrimPrefix(talk(n)[1], "a: ")}
+		id[n] = h.turn(q).Known.ID
+		q.talk, q.answer = talk(n)[:3], strings.TrimPrefix(talk(n)[3], "a: ")
+		h.turn(q)
+		q.talk, q.answer = append(talk(n), order), longA
+		if f := h.turn(q); f.Kind != mooring.KindCompaction || f.Known.ID != id[n] {
+			t.Fatalf("chat %d: kind %s in %s", n, f.Kind, f.Known.ID)
+		}
+	}
+	one := h.turn(ask{body: tools, talk: []string{"u: This is the summary:\n\n" + longA}, answer: "One " + longB})
+	two := h.turn(ask{body: tools, talk: []string{"u: This is the summary:\n\n" + longA}, answer: "Two " + longB})
+	if one.Known.ID == two.Known.ID || one.Identity != "content:summary" || two.Identity != "content:summary" {
+		t.Errorf("two equal summaries: %s by %s, %s by %s", one.Known.ID, one.Identity, two.Known.ID, two.Identity)
+	}
+	h.cold()
+	for n := range 2 {
+		back := h.turn(ask{body: tools, talk: append(talk(n), "u: no, go back to the ropes"), answer: fmt.Sprint("Back ", n)})
+		if back.Known.ID != id[n] || back.Kind != mooring.KindMain {
+			t.Errorf("chat %d goes back in %s as %s, want %s", n, back.Known.ID, back.Kind, id[n])
+		}
+	}
+}
+
+// What is deleted is found by nobody, warm or cold.
+func TestDeletedSessionsAreFoundByNobody(t *testing.T) {
+	t.Parallel()
+	for _, cold := range []string{"warm", "cold"} {
+		h := newHouse(t)
+		q := ask{header: header("X-Session-Id", "s1"), talk: []string{"u: Tell me of boats"}, answer: longA}
+		one := h.turn(q)
+		h.commit(&mooring.Delete{Tenant: "acme", Session: one.Known.ID})
+		if h.engine.Forget("acme", one.Known.ID, nil); cold == "cold" {
+			h.cold()
+		}
+		for _, next := range []ask{
+			{header: q.header, talk: []string{"u: Tell me of boats", "a: " + longA, "u: more"}},
+			{talk: []string{"u: Tell me of boats", "a: " + longA, "u: more"}},
+			{talk: []string{"u: Suggest a title:\n\n" + longA}},
+		} {
+			if f := h.resolve(next); f.Known.ID == one.Known.ID || !f.New {
+				t.Errorf("%s: %q is found by %s", cold, next.talk, f.Identity)
+			}
+		}
+	}
+}
+
+// After a restart memory holds only the later one of two sessions that were given the same long answer.
+func TestOneLongAnswerInTwoSessionsOverARestart(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	one := h.turn(ask{talk: []string{"u: Tell me of boats"}, answer: longA})
+	h.cold()
+	two := h.turn(ask{talk: []string{"u: Tell me of kettles"}, answer: longA})
+	for want, opener := range map[mooring.SessionID]string{one.Known.ID: "boats", two.Known.ID: "kettles"} {
+		if f := h.resolve(ask{talk: []string{"u: Tell me of " + opener, "a: " + longA, "u: more"}}); f.Known.ID != want {
+			t.Errorf("the one of %s is in %s by %s, want %s", opener, f.Known.ID, f.Identity, want)
 		}
 	}
 }

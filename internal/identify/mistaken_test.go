@@ -65,8 +65,10 @@ func TestWorkThatOnlySoundsLikeCompaction(t *testing.T) {
 func TestPastedAnswers(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{"plain": "", "agent": tools} {
-		for _, first := range []string{longA, "Is this right?\n\n" + longA, "Another assistant told me this: " + longA + "\nWhat do you think?", "Translate into German:\n" + longA,
-			"Suggest a title for this text:\n\n" + longA, "Give me keywords of this:\n\n" + longA} {
+		for _, first := range []string{
+			longA, "Is this right?\n\n" + longA, "Another assistant told me this: " + longA + "\nWhat do you think?", "Translate into German:\n" + longA,
+			"Suggest a title for this text:\n\n" + longA, "Give me keywords of this:\n\n" + longA,
+		} {
 			h := newHouse(t)
 			one := h.turn(ask{body: body, talk: []string{"s: Be kind.", "u: Tell me of boats"}, answer: longA})
 			two := h.turn(ask{body: body, talk: []string{"s: Be kind.", "u: " + first}, answer: longB})
@@ -179,16 +181,16 @@ func TestSummariesAndBranches(t *testing.T) {
 	t.Parallel()
 	const order = "u: Summarise our conversation so far so that another assistant can continue with the next step."
 	h := newHouse(t)
-	talk := func(n int) []string {
+	said := func(n int) []string {
 		return []string{"u: Tell me of boats", fmt.Sprint("a: ", n, ". ", longB), "u: and of ropes?", fmt.Sprint("a: Ropes, number ", n, ". ", longB)}
 	}
 	var id [2]mooring.SessionID
 	for n := range 2 {
-		q := ask{body: tools, talk: talk(n)[:1], answer: strings.TrimPrefix(talk(n)[1], "a: ")}
+		q := ask{body: tools, talk: said(n)[:1], answer: strings.TrimPrefix(said(n)[1], "a: ")}
 		id[n] = h.turn(q).Known.ID
-		q.talk, q.answer = talk(n)[:3], strings.TrimPrefix(talk(n)[3], "a: ")
+		q.talk, q.answer = said(n)[:3], strings.TrimPrefix(said(n)[3], "a: ")
 		h.turn(q)
-		q.talk, q.answer = append(talk(n), order), longA
+		q.talk, q.answer = append(said(n), order), longA
 		if f := h.turn(q); f.Kind != mooring.KindCompaction || f.Known.ID != id[n] {
 			t.Fatalf("chat %d: kind %s in %s", n, f.Kind, f.Known.ID)
 		}
@@ -200,7 +202,7 @@ func TestSummariesAndBranches(t *testing.T) {
 	}
 	h.cold()
 	for n := range 2 {
-		back := h.turn(ask{body: tools, talk: append(talk(n), "u: no, go back to the ropes"), answer: fmt.Sprint("Back ", n)})
+		back := h.turn(ask{body: tools, talk: append(said(n), "u: no, go back to the ropes"), answer: fmt.Sprint("Back ", n)})
 		if back.Known.ID != id[n] || back.Kind != mooring.KindMain {
 			t.Errorf("chat %d goes back in %s as %s, want %s", n, back.Known.ID, back.Kind, id[n])
 		}

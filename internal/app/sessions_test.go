@@ -330,6 +330,27 @@ func TestPagesWhileSessionsMove(t *testing.T) {
 }
 
 // C161: nothing of a deleted session is left in the store's files, its turn that still ran included.
+// A sub-agent whose parent was deleted names none any more, in its answers either.
+func TestChildrenOfADeletedSession(t *testing.T) {
+	t.Parallel()
+	p := start(t, one(upstreamtest.New(t)))
+	parent := p.call(http.MethodPost, chatPath, chatBody("look at it", ""), "X-Session-Id", "above").want(http.StatusOK).session()
+	ask := func(text, key, above string) *reply {
+		return p.call(http.MethodPost, chatPath, chatBody(text, ""), "X-Session-Id", key, "X-Parent-Session-Id", above).want(http.StatusOK)
+	}
+	child, below := ask("a task", "child", "above"), ask("a smaller task", "grandchild", "child")
+	if child.header.Get("X-Mooring-Parent") != parent || below.header.Get("X-Mooring-Parent") != child.session() {
+		t.Fatalf("below %q and %q", child.header.Get("X-Mooring-Parent"), below.header.Get("X-Mooring-Parent"))
+	}
+	p.call(http.MethodDelete, "/api/sessions/"+parent, "").want(http.StatusNoContent)
+	if r := ask("more", "child", "above"); r.header.Get("X-Mooring-Parent") != "" || r.session() != child.session() {
+		t.Errorf("after the deletion: %s below %q, want %s below none", r.session(), r.header.Get("X-Mooring-Parent"), child.session())
+	}
+	if r := p.call(http.MethodGet, "/api/sessions/"+below.session(), ""); r.get("root_id") != child.session() {
+		t.Errorf("root of the grandchild is %v, want %s", r.get("root_id"), child.session())
+	}
+}
+
 func TestDeletedSessionIsGoneFromTheFiles(t *testing.T) {
 	t.Parallel()
 	const word = "NUMBAT-5"

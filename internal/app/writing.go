@@ -35,6 +35,6 @@ func (a *App) readSmall(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 
 // forget drops what memory has of a session that was changed by hand, or removed for its age.
 func (a *App) forget(t mooring.Tenant, id mooring.SessionID) {
-	a.ident.Forget(t, id, nil)
+	a.ident.Gone(t, id)
 	a.route.Forget(t, id)
 }

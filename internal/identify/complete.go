@@ -20,9 +20,9 @@ func (e *Engine) complete(q Request, r *reading, f *Finding) error {
 	if !known {
 		was = nil
 	}
-	f.sums = asksToSum(q, f, a, &t, was)
+	f.sums = q.Content && asksToSum(q, f, a, &t, was)
 	switch {
-	case q.Kind != "" || r.kind != "" && r.kind != mooring.KindSubagent:
+	case !q.Content || q.Kind != "" || r.kind != "" && r.kind != mooring.KindSubagent:
 	case compacts(q, f, a, &t, was):
 		f.Kind = mooring.KindCompaction
 		f.Evidence = append(f.Evidence, mooring.Evidence{Signal: "content:kind", Says: string(saysKind), Use: "decided", Why: "its last words ask for a summary of the conversation that it continues"})
@@ -71,7 +71,7 @@ func aside(q Request, f *Finding, a *alignment, t, old *traits) bool {
 	if !f.Sent || f.from > 0 || len(a.answers()) > 0 || len(a.talk) == 0 || len(a.talk) > 2 || t.tools || q.Wire.HasResult() {
 		return false
 	}
-	return f.Known.Tip != "" && old != nil && about(q, a, t, old) && (titled(q, a) || holds(a.digester.Grams(a.opening()), old.opening))
+	return f.Known.Tip != "" && old != nil && about(q, a, t, old) && (titled(q, a) || holds(a.openingGrams(), old.opening))
 }
 
 // asksBeside says that a request which shows a whole conversation asks something about it that its people do not: a title, tags, what
@@ -99,7 +99,6 @@ func about(q Request, a *alignment, t, old *traits) bool {
 		return false
 	}
 	n := 0
-	grams := a.digester.Grams(a.opening())
 	if slices.Equal(leastOf(a.digester, a.opening()), old.opening) {
 		return false // it begins as the conversation did
 	}
@@ -107,7 +106,7 @@ func about(q Request, a *alignment, t, old *traits) bool {
 		shared(t.system, old.system) < unlikely,
 		old.tools,
 		old.stream && !t.stream,
-		holds(grams, old.opening),
+		holds(a.openingGrams(), old.opening),
 		titled(q, a),
 	} {
 		if sign {

@@ -116,6 +116,7 @@ type ask struct {
 	kind   mooring.Kind
 	key    mooring.KeyName
 	noMind bool // headers are not learned
+	noTalk bool // messages are not matched
 }
 
 // found is what identification made of a request, and what it read for that.
@@ -159,7 +160,7 @@ func (q ask) decode(tb testing.TB) identify.Request {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return identify.Request{Tenant: q.tenant, Header: q.header, Wire: w, Messages: w.Messages, Content: true, Learn: !q.noMind, Kind: q.kind, Key: q.key}
+	return identify.Request{Tenant: q.tenant, Header: q.header, Wire: w, Messages: w.Messages, Content: !q.noTalk, Learn: !q.noMind, Kind: q.kind, Key: q.key}
 }
 
 func messageJSON(line string) string {
@@ -222,24 +223,24 @@ func (h *house) turn(q ask) found {
 	if f.New {
 		names = f.Names
 	}
-	h.engine.Learn(identify.Known{Session: s}, f, names)
+	h.engine.Learn(identify.Known{Session: s, Calls: f.Known.Calls}, f, names)
 	if c := h.engine.Observe(ctx, req, f); c != nil {
 		out.learning = c
 		h.commit(c)
 	}
 	if q.answer != "" && f.Kind != mooring.KindSide {
-		out.tip = h.answered(&turn, p, q.answer)
+		out.tip = h.answered(&turn, p, &req.Messages[len(req.Messages)-1], q.answer)
 	}
 	return out
 }
 
-func (h *house) answered(turn *mooring.Turn, p *identify.Place, answer string) mooring.MessageID {
+func (h *house) answered(turn *mooring.Turn, p *identify.Place, last *wire.Message, answer string) mooring.MessageID {
 	h.tb.Helper()
 	if !strings.HasPrefix(answer, "{") {
 		answer = messageJSON("a: " + answer)
 	}
 	raw := []byte(answer)
-	a, err := h.engine.Answer(turn.Tenant, mooring.Chat, p, nil, raw)
+	a, err := h.engine.Answer(turn.Tenant, mooring.Chat, p, last, raw)
 	if err != nil {
 		h.tb.Fatal(err)
 	}

@@ -2,6 +2,8 @@ package identify
 
 import (
 	"context"
+	"iter"
+	"maps"
 	"slices"
 	"sync"
 
@@ -15,7 +17,7 @@ type Known struct {
 	mooring.Session
 	Seen  wire.Digest // chain digest of the last answer as its client has seen the conversation; zero where unknown
 	Said  wire.Digest // the mark by which that answer is found by itself, or with what it answers; zero where unknown
-	Calls bool        // that answer hands texts to tools, or it is not known whether it does
+	Calls bool        // an answer handed texts to tools, or it is not known whether one did
 
 	recent []wire.Digest // of the messages before that answer, the last last: one where it is a long one; nil where unknown
 }
@@ -168,7 +170,7 @@ func (e *Engine) Ended(turn *mooring.Turn, seen wire.Digest, marks []mooring.Mar
 		k.recent = slices.Clone(k.recent[n-1:])
 	}
 	if !seen.Zero() {
-		k.tip, k.seen, k.said, k.calls = turn.Answer, seen, said, calls
+		k.tip, k.seen, k.said, k.calls = turn.Answer, seen, said, k.calls || calls
 	}
 }
 
@@ -178,6 +180,22 @@ func (e *Engine) Forget(t mooring.Tenant, id mooring.SessionID, aliases []moorin
 	for _, a := range aliases {
 		e.aliases.Invalidate(aliasKey{t, a})
 	}
+}
+
+// Gone drops what is remembered of a session that was removed. Those below it have no parent any more.
+func (e *Engine) Gone(t mooring.Tenant, id mooring.SessionID) {
+	e.Forget(t, id, nil)
+	for key, k := range e.sessions.All() {
+		if key.tenant == t && k.below(id) {
+			e.sessions.Invalidate(key)
+		}
+	}
+}
+
+func (k *kept) below(id mooring.SessionID) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.parent == id || k.root == id
 }
 
 // session gives a session from memory or store. What a turn learned meanwhile is newer than what was read.
@@ -201,26 +219,55 @@ func (e *Engine) keep(s mooring.Session) Known {
 	return held.known(s.Tenant, s.ID)
 }
 
-// sessionsOf gives those of some sessions that are there, with at most one read of the store.
+// sessionsOf gives those of some sessions that are there, with at most one read of the store. Where other processes write too, all are
+// read: which of them stands at an answer is for the store to say.
 func (e *Engine) sessionsOf(ctx context.Context, t mooring.Tenant, ids []mooring.SessionID) (map[mooring.SessionID]Known, error) {
+	if e.Refresh > 0 {
+		return e.readSessions(ctx, t, ids)
+	}
 	out := make(map[mooring.SessionID]Known, len(ids))
 	var rest []mooring.SessionID
 	for _, id := range ids {
 		if k, ok := e.sessions.GetIfPresent(sessionKey{t, id}); ok {
 			out[id] = k.known(t, id)
-		} else if !slices.Contains(rest, id) {
+		} else {
 			rest = append(rest, id)
 		}
 	}
-	if len(rest) == 0 {
-		return out, nil
+	read, err := e.readSessions(ctx, t, rest)
+	maps.Copy(out, read)
+	return out, err
+}
+
+// preload brings sessions into memory that are not there, with one read.
+func (e *Engine) preload(ctx context.Context, t mooring.Tenant, ids iter.Seq[mooring.SessionID]) error {
+	var rest []mooring.SessionID
+	for id := range ids {
+		if _, ok := e.sessions.GetIfPresent(sessionKey{t, id}); !ok {
+			rest = append(rest, id)
+		}
 	}
-	list, err := e.Store.SessionsOf(ctx, t, rest)
+	_, err := e.readSessions(ctx, t, rest)
+	return err
+}
+
+// readSessions reads sessions, and remembers those that are not in memory.
+func (e *Engine) readSessions(ctx context.Context, t mooring.Tenant, ids []mooring.SessionID) (map[mooring.SessionID]Known, error) {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	list, err := e.Store.SessionsOf(ctx, t, ids)
 	if err != nil {
 		return nil, err
 	}
+	out := make(map[mooring.SessionID]Known, len(list))
 	for i := range list {
-		out[list[i].ID] = e.keep(list[i])
+		k := e.keep(list[i])
+		if e.Refresh > 0 && k.Tip != list[i].Tip { // another process went on with it
+			k = Known{Session: list[i], Calls: true}
+		}
+		out[k.ID] = k
 	}
 	return out, nil
 }

@@ -328,14 +328,15 @@ func (e *Engine) anew(ctx context.Context, q Request, r *reading, f *Finding, a 
 		f.unname(id, "it named another conversation, and this one begins otherwise")
 		return e.unnamed(ctx, q, r, f)
 	}
-	if len(a.answers()) > 0 || !f.Known.Calls && !r.unplaced {
+	if len(a.answers()) > 0 || !f.Known.Calls && !r.unplaced && e.Refresh == 0 {
 		return nil
 	}
 	l, err := a.look(ctx, nil)
 	if err != nil {
 		return err
 	}
-	known, err := e.sessionsOf(ctx, q.Tenant, quotedIn(l.quotes))
+	tasks := slices.DeleteFunc(slices.Clone(l.quotes), func(q quote) bool { return q.kind != mooring.ByCall })
+	known, err := e.sessionsOf(ctx, q.Tenant, quotedIn(tasks))
 	if err != nil {
 		return err
 	}
@@ -344,7 +345,7 @@ func (e *Engine) anew(ctx context.Context, q Request, r *reading, f *Finding, a 
 			delete(known, s)
 		}
 	}
-	parent, ok := spawner(l.quotes, known, a)
+	parent, ok := spawner(tasks, known, a)
 	if !ok && r.unplaced {
 		parent, ok = f.Known, true
 	}

@@ -162,7 +162,9 @@ type alignment struct {
 	chain    []wire.Digest       // of talk[0..i]
 	leaves   []mooring.MessageID // messages below which the request's next one is known not to stand
 	looked   *look               // what the index says; nil while it has not been asked
-	partly   bool                // the request shows a part of its branch only
+	opened   []byte              // what the request opens with, and its grams; nil until they are needed
+	grams    []uint64
+	partly   bool // the request shows a part of its branch only
 }
 
 func (a *alignment) walk() {

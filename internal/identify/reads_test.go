@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -141,16 +142,20 @@ func TestReads(t *testing.T) {
 	} {
 		t.Run(tt.flow, func(t *testing.T) {
 			t.Parallel()
-			for _, cold := range []bool{false, true} {
+			for _, run := range []struct{ cold, others bool }{{}, {cold: true}, {cold: true, others: true}} {
 				h := newHouse(t)
+				if run.others { // write the store too
+					h.refresh = time.Hour
+					h.cold()
+				}
 				tt.begin(h)
 				most := tt.warm
-				if cold {
+				if run.cold {
 					h.cold()
 					most = mostReads
 				}
 				if got := h.turn(tt.ask); got.reads > most {
-					t.Errorf("%s, cold = %v: %d reads, want %d at most", tt.flow, cold, got.reads, most)
+					t.Errorf("%s, %+v: %d reads, want %d at most", tt.flow, run, got.reads, most)
 				}
 			}
 		})

@@ -148,7 +148,7 @@ func (e *Engine) named(ctx context.Context, q Request, r *reading, f *Finding) e
 		return err
 	}
 	if len(hits) > 1 {
-		if _, err = e.sessionsOf(ctx, q.Tenant, slices.Collect(maps.Values(hits))); err != nil { // all in one read
+		if err = e.preload(ctx, q.Tenant, maps.Values(hits)); err != nil { // all in one read
 			return err
 		}
 	}

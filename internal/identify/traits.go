@@ -216,9 +216,9 @@ func (e *Engine) Answer(t mooring.Tenant, p mooring.Protocol, place *Place, pref
 	if err != nil || whole == self {
 		return out, err
 	}
-	seen := d.Chain(place.Above, whole)
-	out.Marks = append(out.Marks, selfMark(d, whole, place.Prior), mooring.Mark{Kind: mooring.ByChain, Digest: out.Seen[:]})
-	out.Self, out.Seen = whole, seen
+	apart := out.Seen
+	out.Marks = append(out.Marks, selfMark(d, whole, place.Prior), mooring.Mark{Kind: mooring.ByChain, Digest: apart[:]})
+	out.Self, out.Seen = whole, d.Chain(place.Above, whole)
 	return out, nil
 }
 

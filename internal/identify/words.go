@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"mooring/internal/wire"
 )
 
 // language is what people call a summary, a title and a conversation, in the languages that programs are written for. They are words of the
@@ -101,10 +103,8 @@ func (v *vocabulary) in(text []byte) bool {
 	return false
 }
 
-// unspaced says that a character belongs to a script that writes words without a space between them.
-func unspaced(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
-}
+// unspaced says that a word may begin within what stands between two spaces: Korean joins words, too.
+func unspaced(r rune) bool { return wire.Unspaced(r) || unicode.Is(unicode.Hangul, r) }
 
 // orders are the first paragraph and the last line of a text, as far as they are short: that is where what is to be done stands beside
 // what it is to be done with.

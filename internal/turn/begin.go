@@ -314,7 +314,7 @@ func (t *running) remember(ctx context.Context) {
 	case t.side():
 		t.joined(ctx)
 	default:
-		t.Memory.Learn(identify.Known{Session: t.grown()}, t.found, t.found.Aliases)
+		t.Memory.Learn(identify.Known{Session: t.grown(), Calls: t.found.Known.Calls}, t.found, t.found.Aliases)
 	}
 	t.teach(ctx)
 }

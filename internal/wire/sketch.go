@@ -77,15 +77,15 @@ func wordWithoutFigure(word []byte) bool { return bytes.IndexFunc(word, unicode.
 // Wording is a keyed digest of all words of a text, and how many there are. It is 0 where there are none.
 func (d *Digester) Wording(text []byte) (digest uint64, count int) {
 	words := d.words(text, everyWord)
-	if len(words) == 0 {
-		return 0, 0
-	}
 	all := make([]byte, 0, 8*len(words)+1)
 	for _, w := range words {
 		if w == tag {
 			continue
 		}
 		all = binary.LittleEndian.AppendUint64(all, w)
+	}
+	if len(all) == 0 {
+		return 0, 0
 	}
 	return siphash.Hash(d.sketch[0], d.sketch[1], append(all, 'w')), len(all) / 8
 }
@@ -108,7 +108,7 @@ func (d *Digester) words(text []byte, counts func(word []byte) bool) []uint64 {
 			end()
 			out = append(out, tag)
 			size = tagLength(text[i:])
-		case unspaced(r):
+		case Unspaced(r):
 			end()
 			word = append(word, text[i:i+size]...)
 			end()
@@ -144,8 +144,8 @@ func tagLength(text []byte) int {
 	return end + 1
 }
 
-// unspaced says that a character belongs to a script that writes words without a space between them.
-func unspaced(r rune) bool {
+// Unspaced says that a character belongs to a script that writes words without a space between them.
+func Unspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 

@@ -30,7 +30,8 @@ func TestSessionsThatAnotherProcessWentOnWith(t *testing.T) {
 	}{
 		"a summary": {
 			"Summarise our conversation so far so that somebody else can continue the work.", summing,
-			ask{body: tools, talk: []string{"u: Here is what was done before:\n" + summing}}, "content:summary",
+			ask{body: tools, talk: []string{"u: Here is what was done before:\n" + summing}},
+			"content:summary",
 		},
 		"a task": {"Have the ropes looked at", spawning, ask{body: tools, talk: []string{task}}, "content:spawn"},
 		"a task under its parent's id": {

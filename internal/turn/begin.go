@@ -322,7 +322,7 @@ func (t *running) remember(ctx context.Context) {
 // teach writes down what the turn shows of headers that may name sessions. Nothing waits for that.
 func (t *running) teach(ctx context.Context) {
 	if c := t.Memory.Observe(ctx, t.query(), t.found); c != nil {
-		t.Record.Submit(ctx, c)
+		t.Record.Submit(context.WithoutCancel(ctx), c)
 	}
 }
 

@@ -22,7 +22,8 @@ type Sessions struct {
 	// Whether headers that always go with one conversation are learned as its id.
 	LearnHeaders bool `yaml:"learn_headers"`
 
-	// Whether a request without an id is recognised by the conversation that it repeats.
+	// Whether what messages say counts: a request without an id is recognised by the conversation that it repeats, a sub-agent
+	// by its task, a title or summary by what it asks for. Without it ids, headers and routes alone decide, kinds included.
 	MatchContent bool `yaml:"match_content"`
 
 	// Bound of the identification cache.

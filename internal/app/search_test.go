@@ -29,6 +29,15 @@ func holds(found []string, session, role string) bool {
 	return slices.ContainsFunc(found, func(f string) bool { return strings.HasPrefix(f, session+" "+role+" ") })
 }
 
+// indexed waits until the index holds every turn: a busy machine may not index in the time that a search waits for it.
+func indexed(t *testing.T, p *product, q string) {
+	t.Helper()
+	eventually(t, "an index that holds all turns", func() bool {
+		_, r := p.search(q)
+		return r.get("degraded") == false
+	})
+}
+
 // C153, C155: a turn that its client saw end is found at once, by whatever was typed.
 func TestSearchFindsAFinishedTurn(t *testing.T) {
 	t.Parallel()
@@ -44,6 +53,7 @@ func TestSearchFindsAFinishedTurn(t *testing.T) {
 			"foo::bar", "用户身份", "テスト", "세션", "สวัสดี", "港", "🚀", "👨‍👩‍👧", "NEAR(", `"quoted phrase"`, "'; DROP TABLE sessions; --", "CAFÉ",
 		} {
 			r := p.stream(fmt.Sprint("s", i), "please look at "+q+" for me").want(http.StatusOK)
+			indexed(t, p, q)
 			found, page := p.search(q)
 			if !holds(found, r.session(), "user") || page.get("degraded") != false {
 				t.Errorf("%q: found %v, degraded %v", q, found, page.get("degraded"))
@@ -113,8 +123,10 @@ func TestSearchAfterAKill(t *testing.T) {
 		}
 		p.kill()
 		p.spawn()
+		indexed(t, p, "cormorant")
 		for i, session := range made {
-			if found, r := p.search(fmt.Sprintf("cormorant%d", i)); !holds(found, session, "user") || r.get("degraded") != false {
+			found, r := p.search(fmt.Sprintf("cormorant%d", i))
+			if !holds(found, session, "user") || r.get("degraded") != false {
 				t.Errorf("turn %d: found %v, degraded %v", i, found, r.get("degraded"))
 			}
 		}
@@ -160,11 +172,8 @@ func TestSearchOnTwoReplicas(t *testing.T) {
 		turns.Go(func() { both[i%2].chat(fmt.Sprint("s", i), fmt.Sprintf("a cormorant and a gannet%d", i)) })
 	}
 	turns.Wait()
-	for _, p := range both { // a busy machine may not index in the time that a search waits for it
-		eventually(t, "an index that holds all turns", func() bool {
-			_, r := p.search("cormorant")
-			return r.get("degraded") == false
-		})
+	for _, p := range both {
+		indexed(t, p, "cormorant")
 	}
 	for i := range 40 {
 		found, r := both[(i+1)%2].search(fmt.Sprintf("gannet%d cormorant", i))

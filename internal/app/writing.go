@@ -17,7 +17,7 @@ const apiBody = 64 << 10
 func (a *App) writing() workspace.Writing {
 	return workspace.Writing{
 		Commit: a.commit,
-		Body: a.readSmall, Name: identify.NameKey, Forget: a.forget,
+		Body:   a.readSmall, Name: identify.NameKey, Forget: a.forget,
 		NewSession: a.ids.session, NewMessage: a.ids.message, NewKey: newKey,
 	}
 }

@@ -87,10 +87,11 @@ func (s *Server) run(a *answer, r *http.Request, caller mooring.Caller, serve fu
 		}
 	}
 	r = r.WithContext(context.WithValue(r.Context(), requestIDKey{}, a.id))
+	visit := visitOf(r.Context())
 	defer func() {
 		cause := recover()
 		abort := cause != nil && s.recovered(a, r, cause)
-		s.logAccess(a, r, access{caller: visitOf(r.Context()).signedInOr(caller), took: s.opts.Now().Sub(start)})
+		s.logAccess(a, r, access{caller: visit.signedInOr(caller), took: s.opts.Now().Sub(start)})
 		if abort {
 			panic(http.ErrAbortHandler)
 		}

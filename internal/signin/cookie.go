@@ -53,7 +53,7 @@ func Cookie(token string, over Transport) *http.Cookie {
 	if over == TLS {
 		name = secureName
 	}
-	return cookie(name, token, int(Longest/time.Second))
+	return bake(name, token, int(Longest/time.Second))
 }
 
 // Expired are the cookies that take away those that the request brought.
@@ -61,13 +61,13 @@ func Expired(r *http.Request) []*http.Cookie {
 	var list []*http.Cookie
 	for _, name := range []string{secureName, plainName} {
 		if len(r.CookiesNamed(name)) > 0 {
-			list = append(list, cookie(name, "", -1))
+			list = append(list, bake(name, "", -1))
 		}
 	}
 	return list
 }
 
-func cookie(name, value string, maxAge int) *http.Cookie {
+func bake(name, value string, maxAge int) *http.Cookie {
 	return &http.Cookie{ //nolint:gosec // over plain HTTP a Secure cookie would be thrown away
 		Name: name, Value: value, Path: "/", MaxAge: maxAge, HttpOnly: true, Secure: name == secureName, SameSite: http.SameSiteStrictMode,
 	}

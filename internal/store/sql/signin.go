@@ -50,7 +50,7 @@ func (w *writer) addSignIn(ctx context.Context, s *mooring.SignIn, keep int) err
 	return err
 }
 
-const signInByToken = `SELECT key_name, mark, created_at, seen_at, expires_at FROM sign_in WHERE token = $1`
+const signInByToken = `SELECT key_name, mark, created_at, seen_at, expires_at FROM sign_in WHERE token = $1` //nolint:gosec // a statement, no credential
 
 // SignIn finds a sign-in by the digest of its token, whether it has expired or not.
 func (s *Store) SignIn(ctx context.Context, token []byte) (mooring.SignIn, bool, error) {

@@ -2,6 +2,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 // signIn is the n-th sign-in of a test; it ends an hour after it began.
 func signIn(n int, key mooring.KeyName) mooring.SignIn {
 	return mooring.SignIn{
-		Token: []byte{0, 0xff, byte(n)}, Key: key, Mark: []byte{0xfe, 0, byte(n)}, CreatedAt: at(n), SeenAt: at(n), ExpiresAt: at(n).Add(time.Hour),
+		Token: fmt.Appendf([]byte{0, 0xff}, "token %d", n), Key: key, Mark: fmt.Appendf([]byte{0xfe, 0}, "mark %d", n), CreatedAt: at(n), SeenAt: at(n), ExpiresAt: at(n).Add(time.Hour),
 	}
 }
 

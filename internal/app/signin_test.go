@@ -57,6 +57,7 @@ func (b *browser) token() string { return b.jar["mooring_sign_in"] }
 func TestPeopleSignIn(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
+		t.Helper()
 		u := upstreamtest.New(t)
 		p := start(t, store+keyring()+"upstreams:\n"+upstreamYAML("u1", u.URL, "key: none"))
 		page, other := p.browser(), p.browser()
@@ -218,6 +219,7 @@ func TestWrongKeysAreHeldUp(t *testing.T) {
 func TestSignInKeepsItsSecrets(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
+		t.Helper()
 		const key = "mk-QUOKKA-key"
 		p := start(t, store+"telemetry: {log: debug}\n"+keysYAML(key, "acme"))
 		page := p.browser()

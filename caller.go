@@ -9,12 +9,14 @@ const (
 	RoleOperator Role = "operator"
 )
 
-// Caller is who sends a request: found by its key, never by another header.
+// Caller is who sends a request: found by its key, or by a sign-in with one, never by another header.
 type Caller struct {
 	Tenant Tenant
 	Key    KeyName // empty where no keys are configured
 	Role   Role
 	Own    Credential // the client's own credential, for upstreams with `key: client`
+
+	SignedIn bool // by the pages' cookie, in place of the key itself
 }
 
 // Operator says whether the caller may use operators' routes.

@@ -150,7 +150,7 @@ func (a *App) build(cfg *config.Config) {
 	})
 	a.server = serve.New(serve.Options{
 		Log: a.opts.Log, Now: a.opts.Now, HeaderTimeout: cfg.Limits.HeaderTimeout, SessionHeaders: a.ident.HeaderNames, Spent: a.reader.KeyUse,
-		Answered: a.metrics.Answered,
+		SignIns: a.signIns(), Answered: a.metrics.Answered,
 	})
 	a.relay = relay.New(relay.Options{
 		Gate: a.server, Runner: a.runner(), Fleet: a.fleet, Forward: a.forward(), Log: a.opts.Log, Digester: a.ident.Digester,

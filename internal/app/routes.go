@@ -25,6 +25,7 @@ func (a *App) handler(cfg *config.Config) http.Handler {
 		Store: a.reader, Write: a.writing(), Caller: a.server.Caller, CursorKey: subkey(a.secret, "cursors"),
 		OperatorReads: func() bool { return a.cfg.Load().Sessions.OperatorReads }, Search: a.index.Search, Now: a.opts.Now, Log: a.opts.Log,
 	}).Mount(mux)
+	a.signInRoutes(cfg).Mount(mux)
 	workspace.NewPages(workspace.PagesOptions{
 		Caller: a.server.Caller, Version: a.opts.Version, Store: storeKind(cfg), Keys: func() bool { return !a.cfg.Load().Open() }, Upstreams: a.pageUpstreams, Log: a.opts.Log,
 	}).Mount(mux)

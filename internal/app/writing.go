@@ -16,12 +16,15 @@ const apiBody = 64 << 10
 // writing is what the session API changes things with.
 func (a *App) writing() workspace.Writing {
 	return workspace.Writing{
-		Commit: func(ctx context.Context, c mooring.Change) error {
-			return a.record.Commit(context.WithoutCancel(ctx), c) // it ends soon, and what follows it has to follow
-		},
-		Body: a.readSmall, Name: identify.NameKey, Forget: a.forget,
+		Commit: a.commit,
+		Body:   a.readSmall, Name: identify.NameKey, Forget: a.forget,
 		NewSession: a.ids.session, NewMessage: a.ids.message, NewKey: newKey,
 	}
+}
+
+// commit goes on without the request that asked for it: it ends soon, and what follows it has to follow.
+func (a *App) commit(ctx context.Context, c mooring.Change) error {
+	return a.record.Commit(context.WithoutCancel(ctx), c)
 }
 
 func (a *App) readSmall(w http.ResponseWriter, r *http.Request) ([]byte, error) {

@@ -23,7 +23,8 @@ type Config struct {
 	// Address and port to listen on; one that others can reach is refused unless `keys` are configured.
 	Listen string `yaml:"listen"`
 
-	// Host names that this server is reached by besides loopback and its own address; `"*"` stands for any and needs `keys`.
+	// Host names that this server is reached by besides loopback and its own address; `"*"` stands for any and needs `keys`. The
+	// pages need the name here that stands in the browser's address, also behind a TLS proxy, which must pass it on as Host.
 	Hosts []string `yaml:"hosts"`
 
 	// Where sessions are kept: `sqlite:FILE`, or `postgres://…`, which several replicas may share.

@@ -26,21 +26,44 @@ const (
 
 // ReadBody reads the JSON body of a request whole: 415 for another content type, otherwise as ReadRaw.
 func (s *Server) ReadBody(w http.ResponseWriter, r *http.Request, limit int64) (*Body, error) {
-	for _, ct := range r.Header.Values("Content-Type") {
-		if !isJSON(ct) {
-			return nil, mooring.Errorf(mooring.CodeUnsupportedMediaType, "This route takes JSON; send Content-Type: application/json.")
-		}
-	}
-	if ce := r.Header.Get("Content-Encoding"); ce != "" && !strings.EqualFold(ce, "identity") {
-		return nil, mooring.Errorf(mooring.CodeUnsupportedMediaType, "This route takes no compressed bodies; send it without Content-Encoding.")
+	if err := checkJSON(r.Header); err != nil {
+		return nil, err
 	}
 	return s.ReadRaw(w, r, limit)
+}
+
+// ReadOpen is ReadBody for a route that needs no key. All such bodies share the room of one tenant.
+func (s *Server) ReadOpen(w http.ResponseWriter, r *http.Request, limit int64) (*Body, error) {
+	if err := checkJSON(r.Header); err != nil {
+		return nil, err
+	}
+	return s.readFor(w, r, limit, func() (mooring.Tenant, error) { return "", nil })
+}
+
+func checkJSON(h http.Header) error {
+	for _, ct := range h.Values("Content-Type") {
+		if !isJSON(ct) {
+			return mooring.Errorf(mooring.CodeUnsupportedMediaType, "This route takes JSON; send Content-Type: application/json.")
+		}
+	}
+	if ce := h.Get("Content-Encoding"); ce != "" && !strings.EqualFold(ce, "identity") {
+		return mooring.Errorf(mooring.CodeUnsupportedMediaType, "This route takes no compressed bodies; send it without Content-Encoding.")
+	}
+	return nil
 }
 
 // ReadRaw reads a body of any type whole, up to limit bytes (0 for the limit of the rules; 413 beyond). It takes room among
 // the bodies of other requests as the bytes come, and waits for room and for the client no longer than BodyTimeout each, for
 // the whole no longer than longestBody times that (408). The caller releases the body.
 func (s *Server) ReadRaw(w http.ResponseWriter, r *http.Request, limit int64) (*Body, error) {
+	return s.readFor(w, r, limit, func() (mooring.Tenant, error) {
+		caller, err := s.Caller(r)
+		return caller.Tenant, err
+	})
+}
+
+// readFor reads a body into the room of a tenant, who is asked for once the length is known to be good.
+func (s *Server) readFor(w http.ResponseWriter, r *http.Request, limit int64, whose func() (mooring.Tenant, error)) (*Body, error) {
 	if limit <= 0 {
 		limit = s.rules.Load().bodyLimit
 	}
@@ -50,11 +73,11 @@ func (s *Server) ReadRaw(w http.ResponseWriter, r *http.Request, limit int64) (*
 		in.discard()
 		return nil, in.tooLarge()
 	}
-	caller, err := s.Caller(r)
+	tenant, err := whose()
 	if err != nil {
 		return nil, err
 	}
-	body := s.newBody(caller.Tenant, limit)
+	body := s.newBody(tenant, limit)
 	if err := in.fill(body); err != nil {
 		body.Release()
 		return nil, in.failed(err)

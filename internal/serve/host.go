@@ -53,11 +53,16 @@ func (rs *ruleset) checkHost(r *http.Request) error {
 		return nil
 	}
 	host, ok := parseHost(r.Host)
-	if ok && (host.loopback() || host.local(r) || rs.hosts[host.String()] || rs.hosts[hostport{name: host.name}.String()]) {
+	if ok && (host.loopback() || host.local(r) || rs.lists(host)) {
 		return nil
 	}
 	return mooring.Errorf(mooring.CodeHostForbidden,
 		"This server does not answer to that host name; use its address, or list the name under hosts in the configuration.")
+}
+
+// lists says that the name stands in the configuration, for any port or for this one.
+func (rs *ruleset) lists(h hostport) bool {
+	return rs.hosts[h.String()] || rs.hosts[hostport{name: h.name}.String()]
 }
 
 // loopback takes literals and localhost itself only: what else resolves to this machine is for a resolver to say.

@@ -5,15 +5,26 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"strings"
+	"time"
 
 	"mooring"
 )
 
-// Caller finds who sends the request, by its key alone. Without keys in the rules it is the operator of the local tenant,
-// and the credentials that came are the client's own. With keys, X-Mooring-Key decides where it is there and the others
-// are the client's own; else Authorization decides, else X-Api-Key, and neither goes any further.
+// Caller finds who sends the request, by its key, or without one by the pages' cookie where that counts. Without keys in the
+// rules it is the operator of the local tenant, and the credentials that came are the client's own. With keys, X-Mooring-Key
+// decides where it is there and the others are the client's own; else Authorization decides, else X-Api-Key, and neither goes
+// any further. The key in a header decides whatever the cookie says.
 func (s *Server) Caller(r *http.Request) (mooring.Caller, error) {
 	rules := s.rules.Load()
+	caller, err := s.keyCaller(rules, r)
+	if err == errNoKey { //nolint:errorlint // it is never wrapped, and another error of its code is another error
+		return s.signedIn(rules, r)
+	}
+	return caller, err
+}
+
+// keyCaller finds who sends the request by headers alone; errNoKey where none of them holds a key.
+func (s *Server) keyCaller(rules *ruleset, r *http.Request) (mooring.Caller, error) {
 	own := mooring.Credential{
 		Authorization: mooring.Secret(r.Header.Get("Authorization")),
 		APIKey:        mooring.Secret(r.Header.Get("X-Api-Key")),
@@ -29,17 +40,36 @@ func (s *Server) Caller(r *http.Request) (mooring.Caller, error) {
 	if !found {
 		return mooring.Caller{}, errKey("The key in %s is not one of this server's; check it, or ask for one.", header)
 	}
-	if !key.Expires.IsZero() && !s.opts.Now().Before(key.Expires) {
-		return mooring.Caller{}, errKey("This key has expired; ask for a new one.")
+	if key.expired(s.opts.Now()) {
+		return mooring.Caller{}, errExpired()
 	}
-	caller := mooring.Caller{Tenant: key.Tenant, Key: key.Name, Role: key.Role}
-	if caller.Role == "" {
-		caller.Role = mooring.RoleUser
-	}
+	caller := key.caller()
 	if header == mooringKeyHeader {
 		caller.Own = own
 	}
 	return caller, nil
+}
+
+// keyOf is the key that somebody signs in with.
+func (rs *ruleset) keyOf(secret string, now time.Time) (Key, error) {
+	key, found := rs.find(secret)
+	if !found {
+		return Key{}, errKey("This is not a key of this server; check it, or ask for one.")
+	}
+	if key.expired(now) {
+		return Key{}, errExpired()
+	}
+	return key, nil
+}
+
+func (k Key) expired(now time.Time) bool { return !k.Expires.IsZero() && !now.Before(k.Expires) }
+
+func (k Key) caller() mooring.Caller {
+	role := k.Role
+	if role == "" {
+		role = mooring.RoleUser
+	}
+	return mooring.Caller{Tenant: k.Tenant, Key: k.Name, Role: role}
 }
 
 const mooringKeyHeader = "X-Mooring-Key"
@@ -58,7 +88,7 @@ func presented(h http.Header) (secret, header string, err error) {
 			return secret, header, nil
 		}
 	}
-	return "", "", errKey("This server needs a key: send it as Authorization: Bearer, X-Api-Key or X-Mooring-Key.")
+	return "", "", errNoKey
 }
 
 // single is the one value that a header has, however often it was sent; empty ones do not count.
@@ -95,6 +125,11 @@ func (rs *ruleset) find(secret string) (found Key, ok bool) {
 	}
 	return found, ok
 }
+
+// errNoKey tells a request without a key from one with a wrong one.
+var errNoKey = errKey("This server needs a key: send it as Authorization: Bearer, X-Api-Key or X-Mooring-Key.")
+
+func errExpired() error { return errKey("This key has expired; ask for a new one.") }
 
 func errKey(format string, args ...any) error {
 	return mooring.Errorf(mooring.CodeInvalidAPIKey, format, args...)

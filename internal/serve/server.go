@@ -1,5 +1,5 @@
 // Package serve owns the listener of the program and everything that holds for every request on it: who may call (client
-// keys, their limits, Host, Origin), what a page of another origin may read, how much body is taken, the access line, and
+// keys, the pages' cookie, their limits, Host, Origin), what a page of another origin may read, how much body is taken, the access line, and
 // how the server drains. It never looks into a body and knows no route.
 //
 // Goroutines: one per Server that accepts connections, and those of net/http; Close waits for all of them.
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"mooring"
+	"mooring/internal/signin"
 )
 
 const (
@@ -44,6 +45,8 @@ type Options struct {
 	SessionHeaders func() []string
 	// Spent tells what a key has used from one time to another. Without it no key with a budget is served.
 	Spent func(ctx context.Context, tenant mooring.Tenant, key mooring.KeyName, from, to time.Time) (mooring.KeyUse, error)
+	// SignIns are the browsers that are signed in; nil where the pages' cookie counts for nothing and nobody signs in.
+	SignIns *signin.Book
 	// Answered is told the status of every request that Wrap has served.
 	Answered func(status int)
 }

@@ -30,10 +30,10 @@ func RequestID(ctx context.Context) string {
 func (s *Server) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rules := s.rules.Load()
-		caller, keyErr := s.Caller(r)
+		caller, keyErr := s.keyCaller(rules, r)
 		a := s.newAnswer(w)
 		a.guarded, a.grant, a.minimal = true, rules.grantTo(r), rules.minimal
-		s.run(a, r, caller, func(r *http.Request) {
+		s.run(a, visiting(r), caller, func(r *http.Request) {
 			authenticated := len(rules.keys) > 0 && keyErr == nil
 			s.guard(a, r, guarded{rules: rules, authenticated: authenticated, next: next})
 		})
@@ -87,10 +87,11 @@ func (s *Server) run(a *answer, r *http.Request, caller mooring.Caller, serve fu
 		}
 	}
 	r = r.WithContext(context.WithValue(r.Context(), requestIDKey{}, a.id))
+	visit := visitOf(r.Context())
 	defer func() {
 		cause := recover()
 		abort := cause != nil && s.recovered(a, r, cause)
-		s.logAccess(a, r, access{caller: caller, took: s.opts.Now().Sub(start)})
+		s.logAccess(a, r, access{caller: visit.signedInOr(caller), took: s.opts.Now().Sub(start)})
 		if abort {
 			panic(http.ErrAbortHandler)
 		}

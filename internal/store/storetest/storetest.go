@@ -39,6 +39,7 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	Found(ctx context.Context, tenant mooring.Tenant, terms []mooring.SearchTerm, below int64, limit int) ([]mooring.Found, error)
 	Recent(ctx context.Context, tenant mooring.Tenant, p mooring.RecentPage, visit func(mooring.Found) bool) error
 	Learned(ctx context.Context, tenant mooring.Tenant) ([]mooring.LearnedHeader, error)
+	SignIn(ctx context.Context, token []byte) (mooring.SignIn, bool, error)
 	Names(ctx context.Context, tenant mooring.Tenant, limit int, visit func(mooring.Session) bool) error
 	Stray(ctx context.Context) (int, error)
 	Applied(ctx context.Context) (uint64, error)
@@ -68,6 +69,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"values", valueTests()},
 		{"search", searchTests()},
 		{"learned headers", learnTests()},
+		{"sign-ins", signInTests()},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {

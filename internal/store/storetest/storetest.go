@@ -40,6 +40,8 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	Recent(ctx context.Context, tenant mooring.Tenant, p mooring.RecentPage, visit func(mooring.Found) bool) error
 	Learned(ctx context.Context, tenant mooring.Tenant) ([]mooring.LearnedHeader, error)
 	Names(ctx context.Context, tenant mooring.Tenant, limit int, visit func(mooring.Session) bool) error
+	EventsAfter(ctx context.Context, tenant mooring.Tenant, number int64, limit int) ([]mooring.Event, error)
+	EventNumbers(ctx context.Context, tenant mooring.Tenant) (dropped, newest int64, err error)
 	Stray(ctx context.Context) (int, error)
 	Applied(ctx context.Context) (uint64, error)
 	Ping(ctx context.Context) error
@@ -68,6 +70,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"values", valueTests()},
 		{"search", searchTests()},
 		{"learned headers", learnTests()},
+		{"events", eventTests()},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {

@@ -22,7 +22,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 		problem.Write(w, mooring.API, err)
 		return
 	}
-	l, reset, err := a.o.Hub.listen(r.Context(), caller.Tenant, r.Header.Get("Last-Event-ID"))
+	l, err := a.o.Hub.listen(r.Context(), caller.Tenant, r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		problem.Write(w, mooring.API, err)
 		return
@@ -36,7 +36,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) {
 		now, err := a.o.Caller(r)
 		return err == nil && now.Tenant == caller.Tenant
 	}}
-	s.open(reset)
+	s.open()
 	if r.Method != http.MethodHead {
 		s.run(r.Context(), a.o.Draining)
 	}
@@ -53,11 +53,8 @@ type stream struct {
 
 // open writes the header. The comment sends it on its way, the number without an event lets a client that loses the connection before
 // the first one ask for what it missed.
-func (s *stream) open(reset bool) {
+func (s *stream) open() {
 	fmt.Fprintf(&s.out, ": events\nid: %d\n\n", s.at)
-	if reset {
-		s.reset()
-	}
 	s.flush()
 }
 
@@ -84,12 +81,13 @@ func (s *stream) run(ctx context.Context, draining <-chan struct{}) {
 
 // tell writes what there is to tell, and gives a channel that is closed when there is more.
 func (s *stream) tell(ctx context.Context) <-chan struct{} {
-	events, reset, more := s.next(ctx)
+	events, more := s.next(ctx)
+	if s.lost {
+		fmt.Fprintf(&s.out, "id: %d\nevent: reset\ndata: {}\n\n", s.at)
+		s.lost = false
+	}
 	for _, e := range events {
 		s.event(e)
-	}
-	if reset {
-		s.reset()
 	}
 	s.flush()
 	return more
@@ -107,14 +105,13 @@ func (s *stream) event(e mooring.Event) {
 	fmt.Fprintf(&s.out, "id: %d\nevent: %s\ndata: %s\n\n", e.Number, nameOf(e.Kind), data)
 }
 
-func (s *stream) reset() { fmt.Fprintf(&s.out, "id: %d\nevent: reset\ndata: {}\n\n", s.at) }
-
 func nameOf(k mooring.EventKind) string {
 	switch k {
 	case mooring.TurnStarted:
 		return "turn.started"
 	case mooring.TurnFinished:
 		return "turn.finished"
+	case mooring.SessionUpdated, mooring.SessionDeleted:
 	}
 	return "session.updated"
 }

@@ -213,15 +213,11 @@ func (c *client) rest() int {
 	return n
 }
 
-func inBubble(t *testing.T, test func(t *testing.T, h *house)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(t, newHouse(t)) })
-}
-
 // C-4: a new stream begins with a comment and nothing old; what happens then is told at once, with ids and numbers only.
 func TestStreamTellsWhatHappens(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
 		h.commit("acme", 3)
 		c := h.open("alice", "")
 		defer c.close()
@@ -277,7 +273,8 @@ func TestStreamGoesOnFromANumber(t *testing.T) {
 	} {
 		t.Run(row.last, func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, func(t *testing.T, h *house) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHouse(t)
 				h.commit("acme", 10)
 				h.forget("acme", 8)
 				h.drop(4)
@@ -296,7 +293,8 @@ func TestStreamGoesOnFromANumber(t *testing.T) {
 // What other processes change is seen at the next poll, of which there is one per tenant, and none without listeners.
 func TestStreamSeesOtherProcesses(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
 		time.Sleep(time.Minute)
 		if n := h.count(); n != 0 {
 			t.Errorf("%d reads while nobody listens", n)
@@ -348,7 +346,8 @@ func TestSlowReader(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			inBubble(t, func(t *testing.T, h *house) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHouse(t)
 				c := h.open("alice", "")
 				defer c.close()
 				c.line()
@@ -387,7 +386,8 @@ func TestSlowReader(t *testing.T) {
 // CONTRACT 3.4: a stream of a key that was revoked ends at its next heartbeat; one of a valid key goes on.
 func TestHeartbeat(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
 		c := h.open("alice", "")
 		defer c.close()
 		start := time.Now()
@@ -411,7 +411,8 @@ func TestHeartbeat(t *testing.T) {
 // A drain ends a stream at once, also one that has something to tell all the time.
 func TestDrainEndsStreams(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
 		idle, busy := h.open("alice", ""), h.open("alice", "")
 		idle.line()
 		busy.line()
@@ -434,7 +435,8 @@ func TestDrainEndsStreams(t *testing.T) {
 // A store that fails for a while costs a listener nothing but time; one that fails at the start is an error that says so.
 func TestStreamOutlivesAStoreThatFails(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
 		c := h.open("alice", "")
 		defer c.close()
 		c.line()
@@ -456,7 +458,8 @@ func TestStreamOutlivesAStoreThatFails(t *testing.T) {
 // A change of several tenants wakes all of them.
 func TestChangesOfManyTenants(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
 		c := h.open("alice", "")
 		defer c.close()
 		c.line()
@@ -473,7 +476,8 @@ func TestChangesOfManyTenants(t *testing.T) {
 
 func TestStreamNeedsAKey(t *testing.T) {
 	t.Parallel()
-	inBubble(t, func(t *testing.T, h *house) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
 		c := h.open("", "")
 		if c.rest(); c.w.status != http.StatusUnauthorized {
 			t.Errorf("status %d without a key, want 401", c.w.status)

@@ -72,27 +72,27 @@ type listener struct {
 	hub  *Hub
 	feed *feed
 	at   int64         // the last number it was given
+	lost bool          // it has to read everything anew, and has not been told
 	now  chan struct{} // closed: there is more at once
 }
 
-// listen begins to listen behind the event that a client names, or where it names none, behind the newest. reset says that what
-// it names is no event, or one too old: it has to read everything anew. leave must be called in the end.
-func (h *Hub) listen(ctx context.Context, t mooring.Tenant, last string) (l *listener, reset bool, err error) {
+// listen begins to listen behind the event that a client names, or where it names none, or one that is too old or was never there,
+// behind the newest. leave must be called in the end.
+func (h *Hub) listen(ctx context.Context, t mooring.Tenant, last string) (*listener, error) {
 	dropped, newest, err := h.o.Numbers(ctx, t)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	l = &listener{hub: h, at: newest, now: make(chan struct{})}
+	l := &listener{hub: h, at: newest, now: make(chan struct{})}
 	close(l.now)
 	if last != "" {
 		n, err := strconv.ParseInt(last, 10, 64)
-		reset = err != nil || n < dropped || n > newest
-		if !reset {
+		if l.lost = err != nil || n < dropped || n > newest; !l.lost {
 			l.at = n
 		}
 	}
-	l.feed = h.join(t, newest)
-	return l, reset, nil
+	l.feed = h.join(t, newest) //nolint:contextcheck // a feed lives as long as any of its listeners
+	return l, nil
 }
 
 // join gives the tenant's feed one listener more; where it has none it begins behind a number.
@@ -126,38 +126,38 @@ func (l *listener) leave() {
 	}
 }
 
-// next gives what follows, if there is anything by now, and a channel that is closed when there is more. reset says that some of it is
-// lost to this listener: it goes on behind the newest event.
-func (l *listener) next(ctx context.Context) (events []mooring.Event, reset bool, more <-chan struct{}) {
+// next gives what follows, if there is anything by now, and a channel that is closed when there is more. Where l.lost is set it gives
+// nothing: the listener goes on behind the newest event.
+func (l *listener) next(ctx context.Context) (events []mooring.Event, more <-chan struct{}) {
 	events, more, whole := l.feed.after(l.at)
 	if !whole {
 		var err error
-		if events, reset, err = l.missed(ctx); err != nil && ctx.Err() == nil {
+		if events, err = l.missed(ctx); err != nil && ctx.Err() == nil {
 			l.hub.o.Log.LogAttrs(ctx, slog.LevelDebug, "events not read", slog.Any("err", err)) // the next look tries again
 		}
 	}
 	if n := len(events); n > 0 {
 		l.at = events[n-1].Number
 	}
-	if !whole && (len(events) > 0 || reset) {
+	if !whole && (len(events) > 0 || l.lost) {
 		more = l.now
 	}
-	return events, reset, more
+	return events, more
 }
 
 // missed reads from the store what the feed no longer holds.
-func (l *listener) missed(ctx context.Context) (events []mooring.Event, reset bool, err error) {
-	events, err = l.hub.o.After(ctx, l.feed.tenant, l.at, page)
+func (l *listener) missed(ctx context.Context) ([]mooring.Event, error) {
+	events, err := l.hub.o.After(ctx, l.feed.tenant, l.at, page)
 	if err != nil || (len(events) > 0 && events[0].Number == l.at+1) {
-		return events, false, err
+		return events, err
 	}
 	dropped, newest, err := l.hub.o.Numbers(ctx, l.feed.tenant) // after the events: what was dropped before they were read shows here
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if l.at >= dropped {
-		return events, false, nil // but for those of sessions deleted since
+		return events, nil // but for those of sessions deleted since
 	}
-	l.at = newest
-	return nil, true, nil
+	l.at, l.lost = newest, true
+	return nil, nil
 }

@@ -30,7 +30,7 @@ func (w *writer) remove(ctx context.Context, c *mooring.Delete) error {
 		c.Err = sessionNotFound()
 		return nil
 	}
-	if _, err := w.exec(ctx, reroot, raw(c.Tenant), c.Session); err != nil {
+	if _, err = w.exec(ctx, reroot, raw(c.Tenant), c.Session); err != nil {
 		return err
 	}
 	children, err := w.pairs(ctx, detach, raw(c.Tenant), c.Session)

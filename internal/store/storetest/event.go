@@ -35,8 +35,11 @@ func told(t *testing.T, s Store, who mooring.Tenant, after int64) []string {
 	return out
 }
 
-// of gives a change to another tenant.
-func of(who mooring.Tenant, c mooring.Change) mooring.Change { return as(who, []mooring.Change{c})[0] }
+// foreign gives a change to another tenant.
+func foreign[C mooring.Change](c C) C {
+	as("globex", []mooring.Change{c})
+	return c
+}
 
 func eventTests() []test {
 	return []test{
@@ -107,7 +110,7 @@ func eventTests() []test {
 		}},
 		{"C-4 a pruned tree is told session by session, to its tenant", func(t *testing.T, s Store) {
 			apply(t, s, newSession(1), childOf(2, 1), ended(1, 1, 0), ended(2, 2, 0))
-			apply(t, s, of("globex", newSession(1)), of("globex", ended(1, 1, 0)))
+			apply(t, s, foreign(newSession(1)), foreign(ended(1, 1, 0)))
 			apply(t, s, &mooring.Prune{Before: at(30), Limit: 10})
 			got := told(t, s, tenant, 0)
 			slices.Sort(got)
@@ -119,7 +122,7 @@ func eventTests() []test {
 			}
 		}},
 		{"C-4 a turn of a dead replica ends as an event", func(t *testing.T, s Store) {
-			apply(t, s, newSession(1), of("globex", newSession(1)), newSession(2), ended(2, 2, 0))
+			apply(t, s, newSession(1), foreign(newSession(1)), newSession(2), ended(2, 2, 0))
 			apply(t, s, &mooring.Retire{Replica: "replica-b", At: at(60)})
 			if diff := cmp.Diff([]string{"6 finished 01/01"}, told(t, s, tenant, 5)); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
@@ -129,7 +132,7 @@ func eventTests() []test {
 			}
 		}},
 		{"C-4 events are numbered per tenant, and read up to a limit", func(t *testing.T, s Store) {
-			apply(t, s, newSession(1), of("globex", newSession(1)), newSession(2), of("globex", ended(1, 1, 0)))
+			apply(t, s, newSession(1), foreign(newSession(1)), newSession(2), foreign(ended(1, 1, 0)))
 			if diff := cmp.Diff([]string{"1 updated 01", "2 started 01/01", "3 finished 01/01"}, told(t, s, "globex", 0)); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
@@ -149,7 +152,7 @@ func eventTests() []test {
 }
 
 func dropEvents(t *testing.T, s Store) {
-	apply(t, s, newSession(1), of("globex", newSession(1)))
+	apply(t, s, newSession(1), foreign(newSession(1)))
 	for range 10 {
 		batch := make([]mooring.Change, 999)
 		for i := range batch {

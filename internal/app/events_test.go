@@ -88,7 +88,7 @@ func turnEvents(r *reply) []string {
 // C-4: what happens is told live, can be read when it is told, and is told again from a number on, also by the next process.
 func TestLiveEvents(t *testing.T) {
 	t.Parallel()
-	eachStore(t, func(t *testing.T, store string) {
+	eachStore(t, func(t *testing.T, store string) { //nolint:thelper // the test itself
 		up := upstreamtest.New(t)
 		p := start(t, one(up)+store)
 		e := p.listen("")

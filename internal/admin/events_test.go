@@ -485,3 +485,26 @@ func TestStreamNeedsAKey(t *testing.T) {
 		c.close()
 	})
 }
+
+// Where another process changes more between two polls than is kept, whoever listens is told to read everything anew; where it only
+// deleted a session, nobody is.
+func TestStreamThatWasOvertaken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		c := h.open("alice", "")
+		defer c.close()
+		c.line()
+		h.commit("acme", 3)
+		h.forget("acme", 1)
+		if got := c.next(); got != "2 turn.finished" {
+			t.Errorf("event %q, want the second, without a reset", got)
+		}
+		c.next()
+		h.commit("acme", 10)
+		h.drop(8)
+		if got := c.next(); got != "13 reset" {
+			t.Errorf("event %q, want a reset", got)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 // Package admin serves what those need who run the program: health, readiness, metrics and the upstreams as they stand.
 //
-// It reads only, knows no session and no tenant's text, and has no goroutines.
+// It reads only, and knows no tenant's text: live events are numbers and ids. Its goroutines are the hub's, one for each tenant that
+// somebody listens to; they end with the last listener's request.
 package admin
 
 import (
@@ -24,6 +25,8 @@ type Options struct {
 	Ready     func(context.Context) error                 // nil where the store can be written and no drain has begun
 	Upstreams func() []UpstreamView                       // as they stand now, in the order of the configuration
 	Metrics   http.Handler
+	Hub       *Hub            // of live events
+	Draining  <-chan struct{} // closed once the server drains: live events end then
 	Log       *slog.Logger
 }
 
@@ -41,6 +44,7 @@ func (a *API) Mount(mux Mux) {
 	mux.Handle("GET /readyz", http.HandlerFunc(a.ready))
 	mux.Handle("GET /metrics", a.operator(a.o.Metrics))
 	mux.Handle("GET /api/upstreams", http.HandlerFunc(a.upstreams))
+	mux.Handle("GET /api/events", http.HandlerFunc(a.events))
 }
 
 // operator lets operators through and nobody else.

@@ -11,9 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"mooring"
 	"mooring/internal/admin"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errDraining = errors.New("draining since a minute ago")
 

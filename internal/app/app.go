@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"mooring"
+	"mooring/internal/admin"
 	"mooring/internal/config"
 	"mooring/internal/forward"
 	"mooring/internal/identify"
@@ -42,6 +43,7 @@ type App struct {
 	prices  atomic.Pointer[price.Table]
 	metrics *telemetry.Metrics
 	ids     *ids
+	hub     *admin.Hub
 
 	store  Store
 	reader reader
@@ -130,8 +132,9 @@ func (a *App) open(ctx context.Context, cfg *config.Config) error {
 
 // build makes the rooms that need the store.
 func (a *App) build(cfg *config.Config) {
+	a.hub = admin.NewHub(admin.HubOptions{After: a.store.EventsAfter, Numbers: a.store.EventNumbers, Poll: eventPoll(cfg), Log: a.opts.Log})
 	a.record = record.New(record.Options{
-		Store: timedStore{a.store, a.metrics, func() { a.index.Wake() }}, Journal: journalBeside(cfg.Store.File()), Straight: cfg.Durability == config.Full, Replica: a.ids.replica,
+		Store: timedStore{a.store, a.metrics, a.committed}, Journal: journalBeside(cfg.Store.File()), Straight: cfg.Durability == config.Full, Replica: a.ids.replica,
 		Log: a.opts.Log, Now: a.opts.Now, Retention: cfg.Sessions.Retention, Forget: a.forget,
 	})
 	a.reader = reader{a.store, a.record}

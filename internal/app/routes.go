@@ -29,7 +29,7 @@ func (a *App) handler(cfg *config.Config) http.Handler {
 	workspace.NewPages(workspace.PagesOptions{
 		Caller: a.server.Caller, Version: a.opts.Version, Store: storeKind(cfg), Keys: func() bool { return !a.cfg.Load().Open() }, Upstreams: a.pageUpstreams, Log: a.opts.Log,
 	}).Mount(mux)
-	admin.New(admin.Options{Caller: a.server.Caller, Ready: a.ready, Upstreams: a.upstreamViews, Metrics: a.metrics.Handler(), Log: a.opts.Log}).Mount(mux)
+	admin.New(admin.Options{Caller: a.server.Caller, Ready: a.ready, Upstreams: a.upstreamViews, Metrics: a.metrics.Handler(), Hub: a.hub, Draining: a.server.Draining(), Log: a.opts.Log}).Mount(mux)
 	return a.server.Wrap(mux)
 }
 

@@ -144,11 +144,19 @@ func lessonsHold(cfg *config.Config) time.Duration {
 	return 0
 }
 
-// timedStore counts commits, and says when one brought messages.
+// eventPoll is how soon listeners hear of what other processes have changed. A file is changed by this one alone, which tells them.
+func eventPoll(cfg *config.Config) time.Duration {
+	if cfg.Store.Postgres() {
+		return time.Second
+	}
+	return time.Minute
+}
+
+// timedStore counts commits, and says what was committed.
 type timedStore struct {
 	Store
-	metrics  *telemetry.Metrics
-	messages func()
+	metrics   *telemetry.Metrics
+	committed func(batch []mooring.Change)
 }
 
 // Apply commits a batch and says how long it took.
@@ -156,10 +164,18 @@ func (s timedStore) Apply(ctx context.Context, batch []mooring.Change) error {
 	start := time.Now()
 	err := s.Store.Apply(ctx, batch)
 	s.metrics.Committed(len(batch), time.Since(start), err)
-	if err == nil && slices.ContainsFunc(batch, bringsMessages) {
-		s.messages()
+	if err == nil {
+		s.committed(batch)
 	}
 	return err
+}
+
+// committed tells those who follow what is in the store.
+func (a *App) committed(batch []mooring.Change) {
+	if slices.ContainsFunc(batch, bringsMessages) {
+		a.index.Wake()
+	}
+	a.hub.Changed(batch)
 }
 
 func bringsMessages(c mooring.Change) bool {

@@ -72,6 +72,7 @@ func (s *Store) Applied(ctx context.Context) (uint64, error) {
 }
 
 func (w *writer) all(ctx context.Context, batch []mooring.Change) error {
+	w.noted = w.noted[:0]
 	if err := w.lock(ctx, batch); err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (w *writer) all(ctx context.Context, batch []mooring.Change) error {
 			return err
 		}
 	}
-	return nil
+	return w.numberEvents(ctx)
 }
 
 func (w *writer) one(ctx context.Context, change mooring.Change) error {

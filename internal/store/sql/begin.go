@@ -16,6 +16,7 @@ func (w *writer) begin(ctx context.Context, c *mooring.Begin) error {
 	if err := w.open(ctx, c); err != nil || c.Err != nil {
 		return err
 	}
+	w.noteBegin(c)
 	if c.Turn.ID != "" {
 		if err := w.insertTurn(ctx, c.Session, c.Turn); err != nil {
 			return err
@@ -217,6 +218,7 @@ func (w *writer) attach(ctx context.Context, s mooring.Session) error {
 	if err != nil || n == 0 {
 		return err
 	}
+	w.note(mooring.Event{Tenant: s.Tenant, Kind: mooring.SessionUpdated, Session: s.ID})
 	_, err = w.exec(ctx, attachBelow, raw(s.Tenant), s.ID, root)
 	return err
 }

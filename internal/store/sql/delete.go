@@ -16,7 +16,7 @@ const reroot = `WITH RECURSIVE below(id, top) AS (
 	) UPDATE session SET root = tree.top FROM below AS tree
 	WHERE session.tenant = $1 AND session.id = tree.id AND session.id IN (SELECT id FROM below)`
 
-const detach = `UPDATE session SET parent = '' WHERE tenant = $1 AND parent = $2 AND parent <> ''`
+const detach = `UPDATE session SET parent = '' WHERE tenant = $1 AND parent = $2 AND parent <> '' RETURNING id, ''`
 
 const deleteSession = `DELETE FROM session WHERE tenant = $1 AND id = $2`
 
@@ -30,10 +30,16 @@ func (w *writer) remove(ctx context.Context, c *mooring.Delete) error {
 		c.Err = sessionNotFound()
 		return nil
 	}
-	for _, query := range []string{reroot, detach} {
-		if _, err := w.exec(ctx, query, raw(c.Tenant), c.Session); err != nil {
-			return err
-		}
+	if _, err = w.exec(ctx, reroot, raw(c.Tenant), c.Session); err != nil {
+		return err
+	}
+	children, err := w.pairs(ctx, detach, raw(c.Tenant), c.Session)
+	if err != nil {
+		return err
+	}
+	w.note(mooring.Event{Tenant: c.Tenant, Kind: mooring.SessionDeleted, Session: c.Session})
+	for _, child := range children {
+		w.note(mooring.Event{Tenant: c.Tenant, Kind: mooring.SessionUpdated, Session: mooring.SessionID(child[0])})
 	}
 	return w.removeRows(ctx, raw(c.Tenant), c.Session)
 }
@@ -172,6 +178,9 @@ func (w *writer) pruneTrees(ctx context.Context, tenant []byte, roots [][2]strin
 				return err
 			}
 			c.Removed, c.Gone = c.Removed+n, append(c.Gone, mooring.Session{Tenant: mooring.Tenant(tenant), ID: id})
+			if n > 0 {
+				w.note(mooring.Event{Tenant: mooring.Tenant(tenant), Kind: mooring.SessionDeleted, Session: id})
+			}
 			if err := w.removeRows(ctx, tenant, id); err != nil {
 				return err
 			}

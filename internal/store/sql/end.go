@@ -43,6 +43,7 @@ func (w *writer) end(ctx context.Context, c *mooring.End) error {
 		c.Err = gone()
 		return nil
 	}
+	w.noteEnd(c)
 	attempts, err := list(t.Attempts)
 	if err != nil {
 		return err

@@ -28,10 +28,15 @@ func (w *writer) patch(ctx context.Context, c *mooring.Patch) error {
 		title = text(*c.Title)
 	}
 	n, err := w.exec(ctx, patchSession, raw(c.Tenant), c.Session, title, flag(c.Pinned), flag(c.Archived), c.Tip)
-	if err == nil && n == 0 {
+	switch {
+	case err != nil:
+		return err
+	case n == 0:
 		c.Err = sessionNotFound()
+	default:
+		w.note(mooring.Event{Tenant: c.Tenant, Kind: mooring.SessionUpdated, Session: c.Session})
 	}
-	return err
+	return nil
 }
 
 // noTip says whether it is the message that is not there, or the session.

@@ -113,6 +113,9 @@ func TestHotStatementsUseTheirKeys(t *testing.T) {
 		"names":           "session_activity (tenant=? AND side_only=?)",
 		"recent":          "sqlite_autoindex_message_1 (tenant=? AND id<?)",
 		"descendants":     "session_root (tenant=? AND root=?)",
+		"eventsAfter":     "PRIMARY KEY (tenant=? AND number>?)",
+		"dropOldEvents":   "PRIMARY KEY (tenant=? AND number<?)",
+		"forgetEvents":    "PRIMARY KEY (tenant=? AND number<?)",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -37,6 +37,7 @@ func (w *writer) reset(ctx context.Context, c *mooring.Begin) error {
 	if err != nil || renamed == 0 {
 		return err
 	}
+	w.note(mooring.Event{Tenant: c.Session.Tenant, Kind: mooring.SessionUpdated, Session: former})
 	_, err = w.addAlias(ctx, mooring.Session{Tenant: c.Session.Tenant, ID: former}, c.Reset.Alias)
 	return err
 }

@@ -26,7 +26,7 @@ const retireSessions = `UPDATE session SET state = 'interrupted' FROM turn WHERE
 const retireClaims = `DELETE FROM pin WHERE NOT bound AND (tenant, session, turn) IN
 	(SELECT turn.tenant, turn.session, turn.id FROM turn WHERE ` + ofTheDead + `)`
 
-const retireTurns = `UPDATE turn SET state = 'interrupted', ended_at = $3 WHERE ` + ofTheDead
+const retireTurns = `UPDATE turn SET state = 'interrupted', ended_at = $3 WHERE ` + ofTheDead + ` RETURNING tenant, session, id`
 
 // retire also notes that the calling replica lives.
 func (w *writer) retire(ctx context.Context, c *mooring.Retire) error {
@@ -43,11 +43,16 @@ func (w *writer) retire(ctx context.Context, c *mooring.Retire) error {
 			return err
 		}
 	}
-	n, err := w.exec(ctx, retireTurns, text(c.Replica), seenAfter, micros(c.At))
+	err := w.each(ctx, func(row scanner) error {
+		e := mooring.Event{Kind: mooring.TurnFinished}
+		err := row.Scan((*rawText)(&e.Tenant), &e.Session, &e.Turn)
+		w.note(e)
+		c.Turns++
+		return err
+	}, retireTurns, text(c.Replica), seenAfter, micros(c.At))
 	if err != nil {
 		return err
 	}
-	c.Turns = n
 	_, err = w.exec(ctx, dropReplicas, seenAfter)
 	return err
 }

@@ -76,6 +76,8 @@ func (w *writer) whole(ctx context.Context, b *mooring.Begin, e *mooring.End) (d
 	if err != nil || !inserted {
 		return false, err
 	}
+	w.noteBegin(b)
+	w.noteEnd(e)
 	if err := w.advance(ctx, b, e); err != nil {
 		return false, err
 	}

@@ -18,8 +18,9 @@ type writer struct {
 	blobKey []byte
 	conn    *sql.Conn // nil until the first use and after a failure
 	stmts   map[string]*sql.Stmt
-	wipe    Wipe // what the next checkpoint has to do
-	unseen  int  // roughly how many bytes the log has grown by since the last look at it
+	wipe    Wipe            // what the next checkpoint has to do
+	unseen  int             // roughly how many bytes the log has grown by since the last look at it
+	noted   []mooring.Event // of the batch, not numbered yet
 }
 
 const (
@@ -196,25 +197,34 @@ func (w *writer) first(ctx context.Context, dest []any, query string, args ...an
 
 // pairs lists rows of two texts, such as tenant and id.
 func (w *writer) pairs(ctx context.Context, query string, args ...any) ([][2]string, error) {
+	var list [][2]string
+	err := w.each(ctx, func(row scanner) error {
+		var a, b []byte
+		err := row.Scan(&a, &b)
+		list = append(list, [2]string{string(a), string(b)})
+		return err
+	}, query, args...)
+	return list, err
+}
+
+// each hands every row that a statement gives to scan.
+func (w *writer) each(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
 	stmt, err := w.prepared(ctx, query) //nolint:sqlclosecheck // kept for the next time
 	if err != nil {
-		return nil, err
+		return err
 	}
 	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = rows.Close() }() // its error is rows.Err's
-	var list [][2]string
 	for rows.Next() {
-		var a, b []byte
-		if err := rows.Scan(&a, &b); err != nil {
-			return nil, err
+		if err := scan(rows); err != nil {
+			return err
 		}
-		list = append(list, [2]string{string(a), string(b)})
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read rows: %w", err)
+		return fmt.Errorf("read rows: %w", err)
 	}
-	return list, nil
+	return nil
 }

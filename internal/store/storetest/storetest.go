@@ -41,6 +41,8 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	Learned(ctx context.Context, tenant mooring.Tenant) ([]mooring.LearnedHeader, error)
 	SignIn(ctx context.Context, token []byte) (mooring.SignIn, bool, error)
 	Names(ctx context.Context, tenant mooring.Tenant, limit int, visit func(mooring.Session) bool) error
+	EventsAfter(ctx context.Context, tenant mooring.Tenant, number int64, limit int) ([]mooring.Event, error)
+	EventNumbers(ctx context.Context, tenant mooring.Tenant) (dropped, newest int64, err error)
 	Stray(ctx context.Context) (int, error)
 	Applied(ctx context.Context) (uint64, error)
 	Ping(ctx context.Context) error
@@ -70,6 +72,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"search", searchTests()},
 		{"learned headers", learnTests()},
 		{"sign-ins", signInTests()},
+		{"events", eventTests()},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {

@@ -159,6 +159,9 @@ func (r *Runner) running(req Request, sink Sink) *running {
 
 func (r *Runner) run(ctx context.Context, t *running) (err error) {
 	defer func() { t.leave(err) }() //nolint:contextcheck // what it waits for outlives the request
+	if t.own {
+		t.table.await(t)
+	}
 	if err := t.arrive(ctx); err != nil {
 		if why := fenced(ctx); why != nil {
 			return why
@@ -232,6 +235,9 @@ func (t *running) arrive(ctx context.Context) error {
 		return err
 	}
 	if err := t.look(ctx); err != nil {
+		return err
+	}
+	if err := t.once(ctx); err != nil {
 		return err
 	}
 	replaced, err := t.replace(ctx)
@@ -334,8 +340,26 @@ func (t *running) locate(ctx context.Context) (err error) {
 		t.place, err = t.Identify.Retried(t.found, t.query(), t.resumed.Question)
 		return err
 	}
-	t.place, err = t.Identify.Locate(ctx, t.found, t.query())
+	q := t.query()
+	if t.req.Under != nil && !t.view.reset { // a chat that begins anew has no such message
+		q.Under = t.req.Under
+		if q.Below, err = t.below(ctx, *q.Under); err != nil {
+			return err
+		}
+	}
+	t.place, err = t.Identify.Locate(ctx, t.found, q)
 	return err
+}
+
+// below is what follows a message that the request names.
+func (t *running) below(ctx context.Context, parent mooring.MessageID) ([]mooring.Message, error) {
+	switch {
+	case !t.found.New:
+		return t.Below(ctx, t.req.Caller.Tenant, t.found.Known.ID, parent)
+	case parent != "":
+		return nil, mooring.Errorf(mooring.CodeNotFound, "The session has no such message; read its messages again.")
+	}
+	return nil, nil
 }
 
 // about tells the client what is known of its turn by now.

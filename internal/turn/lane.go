@@ -184,11 +184,12 @@ func (t *running) occupy() {
 }
 
 // leave frees what the turn holds. A commit that is still under way reads the request's bytes, so it is waited for.
-func (t *running) leave() {
+func (t *running) leave(err error) {
 	if t.pending != nil {
 		_ = t.pending.Wait(context.Background()) // its turn has ended without it
 	}
 	t.table.leave(t)
+	t.tape.end(t.outcome(err))
 	t.open()
 	if t.guarded != "" {
 		t.retries.Delete(t.guarded)

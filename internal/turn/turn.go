@@ -35,6 +35,8 @@ type Request struct {
 
 	Under         *mooring.MessageID // the message of the session that the last one of the request answers, whatever the others say; empty at the root, nil: as they say
 	ClientMessage string             // the sender's own id of what it sends: sent again in that session it is the same turn. Empty for none; for Start alone
+	Commands      bool               // commands are read whatever the protocol: the pages speak for a person in each
+	Ended         func()             // called once the turn has ended, or will not be; nil for nothing. For Start alone
 }
 
 // About is what a client is told of its turn in response headers.

@@ -191,7 +191,7 @@ func (s *events) end(live *turn.Live, tell *telling) {
 	if live.Short() {
 		s.whole(&t)
 	}
-	if t.ID == "" && err == nil { // a command was answered
+	if t.State == "" && err == nil { // a command was answered
 		s.done(mooring.Completed, "", live.About().Session)
 		return
 	}

@@ -195,7 +195,7 @@ func (a *API) chatStream(w http.ResponseWriter, r *http.Request) {
 		a.fail(w, r, err)
 		return
 	}
-	said, err := a.said(w, r)
+	said, err := a.readSending(w, r)
 	if err != nil {
 		a.fail(w, r, err)
 		return

@@ -124,15 +124,15 @@ func (a *API) asked(w http.ResponseWriter, r *http.Request) (*outgoing, error) {
 	if err != nil {
 		return nil, err
 	}
-	said, err := a.said(w, r)
+	said, err := a.readSending(w, r)
 	if err != nil {
 		return nil, err
 	}
 	return a.compose(r.Context(), caller, said)
 }
 
-// said reads the body of a send.
-func (a *API) said(w http.ResponseWriter, r *http.Request) (*sending, error) {
+// readSending reads the body of a send.
+func (a *API) readSending(w http.ResponseWriter, r *http.Request) (*sending, error) {
 	body, release, err := a.talk.Body(w, r)
 	if err != nil {
 		return nil, err

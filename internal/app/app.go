@@ -170,6 +170,7 @@ func (a *App) runner() *turn.Runner {
 		Identify: a.identifier(), Memory: a.ident, Fleet: a.fleet, Route: a.route, Record: a.record,
 		Forward: a.forward(),
 		Turn:    a.reader.Turn, Failed: a.reader.FailedTurns, Owners: a.reader.Owners,
+		Sent: a.reader.SentTurn, Below: a.reader.below,
 		Rules:   func() turn.Rules { return turnRules(a.cfg.Load()) },
 		Price:   func(model string, u mooring.Usage) *float64 { return a.prices.Load().Cost(model, u) },
 		Observe: a.count, Replica: a.ids.replica, Now: a.opts.Now, NewTurn: a.ids.turn, NewID: a.ids.message, NewKey: newKey, Log: a.opts.Log,

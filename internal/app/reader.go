@@ -150,6 +150,31 @@ func (r reader) Trail(ctx context.Context, t mooring.Tenant, s mooring.SessionID
 	return r.Store.Trail(ctx, t, s, tip, limit)
 }
 
+// SentTurn looks for the turn that a client's own message began.
+func (r reader) SentTurn(ctx context.Context, t mooring.Tenant, s mooring.SessionID, clientMessage string) (mooring.Turn, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return mooring.Turn{}, err
+	}
+	return r.Store.SentTurn(ctx, t, s, clientMessage)
+}
+
+// below reads what follows a message, which has to be one of the session; what follows none are its roots.
+func (r reader) below(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	if parent != "" {
+		at, err := r.Store.Trail(ctx, t, s, parent, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(at) == 0 {
+			return nil, mooring.Errorf(mooring.CodeNotFound, "The session has no such message; read its messages again.")
+		}
+	}
+	return r.Children(ctx, t, s, parent)
+}
+
 // FailedTurns looks for turns that a client may send again.
 func (r reader) FailedTurns(ctx context.Context, t mooring.Tenant, body []byte, since time.Time) ([]mooring.Turn, error) {
 	if err := r.log.Sync(ctx); err != nil {

@@ -26,7 +26,7 @@ func (t *running) begin(ctx context.Context) error {
 		Tenant: t.req.Caller.Tenant, ID: id, Protocol: t.req.Protocol, Model: clip(t.req.Wire.Model), Key: t.req.Caller.Key, Stream: t.req.Wire.Stream,
 		State: mooring.Running, Replica: t.Replica, StartedAt: t.Now(),
 	}
-	t.turn.BodyDigest = t.digest
+	t.turn.BodyDigest, t.turn.ClientMessage = t.digest, t.req.ClientMessage
 	t.takeUp()
 	if err := t.submit(ctx); err != nil {
 		return err
@@ -92,6 +92,9 @@ func (t *running) again(ctx context.Context) error {
 	t.Route.Forget(t.turn.Tenant, t.found.Known.ID)
 	resumed := t.resumed
 	if err := t.identify(ctx); err != nil {
+		return err
+	}
+	if err := t.once(ctx); err != nil {
 		return err
 	}
 	if resumed != nil && t.resumed == nil { // the chat went on elsewhere: it is a turn of its own there

@@ -87,7 +87,7 @@ func (l *Live) later() <-chan time.Time {
 func (l *Live) inquire(ctx context.Context) error {
 	now, err := l.ask(ctx)
 	if err == nil && now.State != mooring.Running {
-		l.tape.end(now, nil)
+		l.tape.end(outcome(now, nil))
 	}
 	return err
 }

@@ -85,31 +85,6 @@ func (b *table) follow(key turnKey) *tape {
 	return nil
 }
 
-// sendKey is one send of a page: its own id, in the session that the request names.
-type sendKey struct {
-	laneKey
-	send string
-}
-
-// send gives the turn that the first of the keys stands for already; nil where there is none, and then this one is found by all.
-func (b *table) send(tp *tape, keys ...sendKey) *tape {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if other := b.ofSend[keys[0]]; other != nil && other != tp {
-		return other
-	}
-	if b.ofSend == nil {
-		b.ofSend = map[sendKey]*tape{}
-	}
-	for _, key := range keys {
-		if b.ofSend[key] == nil {
-			b.ofSend[key] = tp
-			tp.sends = append(tp.sends, key)
-		}
-	}
-	return nil
-}
-
 // Follow gives a turn that runs in this process, or has ended there a short while ago; false where the tenant has none such.
 func (r *Runner) Follow(t mooring.Tenant, id mooring.TurnID) (*Live, bool) {
 	tp := r.table.follow(turnKey{t, id})

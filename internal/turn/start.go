@@ -2,7 +2,6 @@ package turn
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -64,6 +63,9 @@ func (nowhere) Trailer(http.Header)     {}
 func (r *Runner) Start(ctx context.Context, req Request, detach func() time.Duration) (*Live, error) {
 	t := r.running(req, nowhere{})
 	t.own = true
+	if t.req.Kind == "" {
+		t.req.Kind = mooring.KindMain // a person has written it, whatever it looks like
+	}
 	t.tape.detach, t.tape.followed = detach, true
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	t.cancel, t.tape.cancel = cancel, cancel
@@ -95,10 +97,10 @@ func (t *tape) live(ctx context.Context) (*Live, error) {
 	same, wrote, err := t.same, t.wrote, t.err
 	t.mu.Unlock()
 	switch {
-	case same != nil && same.ask == nil:
-		return same.tape.live(ctx)
-	case same != nil:
+	case same != nil && same.ask != nil:
 		return same, nil
+	case same != nil:
+		return same.tape.live(ctx)
 	case !wrote && err != nil:
 		return nil, err
 	}
@@ -125,26 +127,25 @@ func (r *Runner) Close(ctx context.Context) {
 	r.table.forget()
 }
 
-// errSent ends a request whose send has begun a turn already.
-var errSent = errors.New("this send has begun a turn already")
-
 // outcome is what those who follow a turn are told at its end.
-func (t *running) outcome(err error) (mooring.Turn, error) {
+func outcome(t mooring.Turn, err error) (mooring.Turn, error) {
 	switch {
-	case err != nil, t.turn.State == mooring.Completed, t.turn.State == "":
-		return t.turn, err
+	case t.State == "": // it has none, or was refused
+		return mooring.Turn{}, err
+	case err != nil, t.State == mooring.Completed:
+		return t, err
 	}
 	reason := "The turn did not complete"
-	if n := len(t.turn.Attempts); n > 0 && t.turn.Attempts[n-1].Reason != "" {
-		reason = t.turn.Attempts[n-1].Reason
+	if n := len(t.Attempts); n > 0 && t.Attempts[n-1].Reason != "" {
+		reason = t.Attempts[n-1].Reason
 	}
-	code := t.turn.ErrorCode
+	code := t.ErrorCode
 	switch {
 	case code != "":
-	case t.turn.State == mooring.Cancelled:
+	case t.State == mooring.Cancelled:
 		code = mooring.CodeTurnCancelled
 	default:
 		code = mooring.CodeUpstreamError
 	}
-	return t.turn, mooring.Errorf(code, "%s.", reason)
+	return t, mooring.Errorf(code, "%s.", reason)
 }

@@ -55,6 +55,13 @@ func (b *table) enter(t *running) {
 	add(b.ofBody, t.body(), t)
 }
 
+// await lists a turn that has an id before it begins, so that it can be ended while it waits.
+func (b *table) await(t *running) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.number(t, t.turn.ID)
+}
+
 // number lists a turn under its id.
 func (b *table) number(t *running, id mooring.TurnID) {
 	if b.ofTurn == nil {

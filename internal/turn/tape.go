@@ -89,6 +89,13 @@ func (t *tape) note(a About) {
 	t.about = a
 }
 
+// speak says in which language the bytes will be.
+func (t *tape) speak(p mooring.Protocol) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.protocol = p
+}
+
 // Head begins the answer.
 func (t *tape) Head(h Head) error {
 	t.mu.Lock()

@@ -35,7 +35,6 @@ type Request struct {
 
 	Under         *mooring.MessageID // the message of the session that the last one of the request answers, whatever the others say; empty at the root, nil: as they say
 	ClientMessage string             // the sender's own id of what it sends: sent again in that session it is the same turn. Empty for none; for Start alone
-	Commands      bool               // commands are read whatever the protocol: the pages speak for a person in each
 	Ended         func()             // called once the turn has ended, or will not be; nil for nothing. For Start alone
 }
 
@@ -82,9 +81,9 @@ type Rules struct {
 	QueueDepth  int
 	QueueWait   time.Duration
 	FailoverOn  FailoverOn
-	Commands    bool // chats may begin anew with /new
 	Content     bool // requests without ids are recognised by their messages
 	Learn       bool // headers may be learned to name sessions
+	Commands    bool // chats may begin anew with /new
 	NoTexts     bool // no text of a message is kept
 }
 
@@ -161,6 +160,9 @@ func (r *Runner) running(req Request, sink Sink) *running {
 
 func (r *Runner) run(ctx context.Context, t *running) (err error) {
 	defer func() { t.leave(err) }() //nolint:contextcheck // what it waits for outlives the request
+	if t.own {
+		t.table.await(t)
+	}
 	if err := t.arrive(ctx); err != nil {
 		if why := fenced(ctx); why != nil {
 			return why
@@ -234,6 +236,9 @@ func (t *running) arrive(ctx context.Context) error {
 		return err
 	}
 	if err := t.look(ctx); err != nil {
+		return err
+	}
+	if err := t.once(ctx); err != nil {
 		return err
 	}
 	replaced, err := t.replace(ctx)
@@ -336,8 +341,26 @@ func (t *running) locate(ctx context.Context) (err error) {
 		t.place, err = t.Identify.Retried(t.found, t.query(), t.resumed.Question)
 		return err
 	}
-	t.place, err = t.Identify.Locate(ctx, t.found, t.query())
+	q := t.query()
+	if t.req.Under != nil && !t.view.reset { // a chat that begins anew has no such message
+		q.Under = t.req.Under
+		if q.Below, err = t.below(ctx, *q.Under); err != nil {
+			return err
+		}
+	}
+	t.place, err = t.Identify.Locate(ctx, t.found, q)
 	return err
+}
+
+// below is what follows a message that the request names.
+func (t *running) below(ctx context.Context, parent mooring.MessageID) ([]mooring.Message, error) {
+	switch {
+	case !t.found.New:
+		return t.Below(ctx, t.req.Caller.Tenant, t.found.Known.ID, parent)
+	case parent != "":
+		return nil, mooring.Errorf(mooring.CodeNotFound, "The session has no such message; read its messages again.")
+	}
+	return nil, nil
 }
 
 // about tells the client what is known of its turn by now.

@@ -177,7 +177,7 @@ func (c *composing) request(ctx context.Context) (*outgoing, error) {
 	out := &outgoing{who: route{SessionKey: c.key}}
 	out.request = turn.Request{
 		Caller: c.caller, Protocol: c.serving.Protocol, Method: http.MethodPost, Path: "/v1/chat/completions", Header: c.header(), Body: prepared(body),
-		Wire: decoded, Kind: mooring.KindMain, Under: c.under, ClientMessage: c.said.clientID, Commands: true, Ended: release,
+		Wire: decoded, Kind: mooring.KindMain, Under: c.under, ClientMessage: c.said.clientID, Ended: release,
 	}
 	if c.serving.Protocol == mooring.Messages {
 		out.request.Path = "/v1/messages"

@@ -76,6 +76,8 @@ func TestHotStatementsUseTheirKeys(t *testing.T) {
 		"continueSession": "PRIMARY KEY (tenant=? AND id=?)",
 		"endSession":      "sqlite_autoindex_turn_1 (tenant=? AND id=?)",
 		"endTurn":         "sqlite_autoindex_turn_1 (tenant=? AND id=?)",
+		"sentTurns":       "turn_client_message (tenant=? AND session=? AND client_message=?)",
+		"turnSent":        "turn_client_message (tenant=? AND session=? AND client_message=?)",
 		"failedTurns":     "turn_retry (tenant=? AND body_digest=?)",
 		"objectOwners":    "PRIMARY KEY (object_id=?)",
 		"pinsOfSession":   "PRIMARY KEY (tenant=? AND session=?)",

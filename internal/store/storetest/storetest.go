@@ -24,6 +24,7 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	Pins(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID) ([]mooring.Pin, error)
 	Remote(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, server string) (string, error)
 	Owners(ctx context.Context, tenant mooring.Tenant, id string) ([]mooring.Object, error)
+	SentTurn(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, clientMessage string) (mooring.Turn, error)
 	FailedTurns(ctx context.Context, tenant mooring.Tenant, body []byte, since time.Time) ([]mooring.Turn, error)
 	Chain(ctx context.Context, tenant mooring.Tenant, digests [][]byte) ([]mooring.ChainEntry, error)
 	SessionsOf(ctx context.Context, tenant mooring.Tenant, ids []mooring.SessionID) ([]mooring.Session, error)
@@ -65,6 +66,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"chats", chatTests()},
 		{"changes by hand", patchTests()},
 		{"forks", forkTests()},
+		{"messages of clients", sentTests()},
 		{"trees", treeTests()},
 		{"removal", removalTests()},
 		{"reads", readTests()},

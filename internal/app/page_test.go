@@ -159,7 +159,8 @@ func TestPageTellsWhatAGatewaySays(t *testing.T) {
 		{"content passes, the end is not told", []string{chunk("ay "), chunk("ay"), stop}, []string{"chunk ay ", "chunk ay"}},
 		{"a frame of a tool's progress", []string{frame("hermes.tool.progress", "ls", "running"), chunk("ay"), stop}, []string{"tool calling ls c-ls", "chunk ay"}},
 		{
-			"several frames, cut anywhere, in order", []string{frame("hermes.tool.progress", "ls", "running") + chunk("a"), chunk("b") + frame("claude.tool.progress", "ls", "completed"), stop},
+			"several frames, cut anywhere, in order",
+			[]string{frame("hermes.tool.progress", "ls", "running") + chunk("a"), chunk("b") + frame("claude.tool.progress", "ls", "completed"), stop},
 			[]string{"tool calling ls c-ls", "chunk a", "chunk b", "tool complete ls c-ls"},
 		},
 	} {

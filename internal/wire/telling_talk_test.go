@@ -32,7 +32,8 @@ func TestTalk(t *testing.T) {
 			[]string{`{"role":"user","content":"hi"}`, `{"role":"assistant","content":"ay"}`},
 		},
 		{
-			"C080 a call without a result is given one", mooring.Chat, []mooring.Message{asked, call, result, asked},
+			"C080 a call without a result is given one", mooring.Chat,
+			[]mooring.Message{asked, call, result, asked},
 			[]string{
 				`{"role":"user","content":"hi"}`,
 				`{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"ls","arguments":"{}"}},{"id":"c2","type":"function","function":{"name":"cd","arguments":"{}"}}]}`,
@@ -42,7 +43,8 @@ func TestTalk(t *testing.T) {
 			},
 		},
 		{
-			"C080 a result without its call is left out", mooring.Chat, []mooring.Message{asked, result},
+			"C080 a result without its call is left out", mooring.Chat,
+			[]mooring.Message{asked, result},
 			[]string{`{"role":"user","content":"hi"}`},
 		},
 		{

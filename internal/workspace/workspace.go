@@ -1,8 +1,9 @@
 // Package workspace serves what people and their pages read: the session API (sessions, messages and turns of the caller's
-// own tenant, as JSON) and the start page.
+// own tenant, as JSON), the chats of pages, and the start page.
 //
-// What it changes it hands to the turn log, one change a request. It never decides which session a turn belongs to, and never
-// looks outside the caller's tenant. It has no goroutines.
+// What it changes it hands to the turn log, one change a request; a message that a page sends it makes a turn's request of, and
+// hands it to turn. It tells turns to listeners in events, and never looks outside the caller's tenant. Its goroutines are those of
+// a send that waits for its turn to begin; they end with the request.
 package workspace
 
 import (

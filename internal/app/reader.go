@@ -30,6 +30,30 @@ func (r reader) SessionsByKey(ctx context.Context, t mooring.Tenant, key string)
 	return r.Store.SessionsByKey(ctx, t, key)
 }
 
+// SessionsByFriendlyID reads the sessions of a short name.
+func (r reader) SessionsByFriendlyID(ctx context.Context, t mooring.Tenant, id string) ([]mooring.Session, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return r.Store.SessionsByFriendlyID(ctx, t, id)
+}
+
+// Siblings reads what stands beside messages.
+func (r reader) Siblings(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parents []mooring.MessageID) (map[mooring.MessageID][]mooring.MessageID, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return r.Store.Siblings(ctx, t, s, parents)
+}
+
+// Newest reads the newest message below another one.
+func (r reader) Newest(ctx context.Context, t mooring.Tenant, s mooring.SessionID, from mooring.MessageID) (mooring.MessageID, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return "", err
+	}
+	return r.Store.Newest(ctx, t, s, from)
+}
+
 // Sessions reads a page of the list.
 func (r reader) Sessions(ctx context.Context, t mooring.Tenant, f mooring.SessionFilter) (mooring.SessionPage, error) {
 	if err := r.log.Sync(ctx); err != nil {

@@ -70,11 +70,17 @@ func (r *Runner) Start(ctx context.Context, req Request, detach func() time.Dura
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	t.cancel, t.tape.cancel = cancel, cancel
 	t.turn.ID = r.NewTurn()
+	ended := func() {
+		cancel(nil)
+		if req.Ended != nil {
+			req.Ended()
+		}
+	}
 	if !r.own.begin(t, func() {
-		defer cancel(nil)
+		defer ended()
 		_ = r.run(run, t) // who waits for it finds it on the tape
 	}) {
-		cancel(nil)
+		ended()
 		return nil, mooring.Errorf(mooring.CodeShuttingDown, "The server is shutting down; try again.")
 	}
 	t.tape.mu.Lock()

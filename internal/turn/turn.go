@@ -35,6 +35,7 @@ type Request struct {
 
 	Under         *mooring.MessageID // the message of the session that the last one of the request answers, whatever the others say; empty at the root, nil: as they say
 	ClientMessage string             // the sender's own id of what it sends: sent again in that session it is the same turn. Empty for none; for Start alone
+	Ended         func()             // called once the turn has ended, or will not be; nil for nothing. For Start alone
 }
 
 // About is what a client is told of its turn in response headers.
@@ -80,9 +81,9 @@ type Rules struct {
 	QueueDepth  int
 	QueueWait   time.Duration
 	FailoverOn  FailoverOn
-	Commands    bool // chats may begin anew with /new
 	Content     bool // requests without ids are recognised by their messages
 	Learn       bool // headers may be learned to name sessions
+	Commands    bool // chats may begin anew with /new
 	NoTexts     bool // no text of a message is kept
 }
 

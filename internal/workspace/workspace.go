@@ -1,5 +1,5 @@
 // Package workspace serves what people and their pages read: the session API (sessions, messages and turns of the caller's
-// own tenant, as JSON) and the start page.
+// own tenant, as JSON) and the pages of the front end.
 //
 // What it changes it hands to the turn log, one change a request. It never decides which session a turn belongs to, and never
 // looks outside the caller's tenant. It has no goroutines.

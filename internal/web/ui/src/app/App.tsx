@@ -1,0 +1,67 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { lazy, Suspense } from "react";
+import { Route, Switch } from "wouter";
+import { ApiError, whenUnauthorized } from "@/api/client";
+import { Toaster, TooltipProvider } from "@/ui";
+import { NotFound } from "./NotFound";
+import { Shell } from "./Shell";
+
+const Chat = lazy(() => import("@/chat/Chat"));
+const Sessions = lazy(() => import("@/sessions/Sessions"));
+const Session = lazy(() => import("@/sessions/Session"));
+const Search = lazy(() => import("@/search/Search"));
+const Upstreams = lazy(() => import("@/upstreams/Upstreams"));
+const Usage = lazy(() => import("@/usage/Usage"));
+const Tenants = lazy(() => import("@/tenants/Tenants"));
+const SignIn = lazy(() => import("@/signin/SignIn"));
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      // What the server refuses stays refused; a broken connection is worth a second try.
+      retry: (failures, error) => !(error instanceof ApiError && error.status < 500) && failures < 2,
+      refetchOnWindowFocus: false, // live events say what changed
+    },
+  },
+});
+
+whenUnauthorized(() => {
+  if (location.pathname === "/sign-in") return;
+  client.clear();
+  location.assign(`/sign-in?back=${encodeURIComponent(location.pathname + location.search)}`);
+});
+
+/** `/` and `/chat/…` are one page, so that a chat which gets its address is not built anew. */
+const chat = /^\/(?:chat\/(?<friendlyId>[^/]+)\/?)?$/;
+
+export function App() {
+  return (
+    <QueryClientProvider client={client}>
+      <TooltipProvider delayDuration={400}>
+        <Switch>
+          <Route path="/sign-in">
+            <Suspense fallback={null}>
+              <SignIn />
+            </Suspense>
+          </Route>
+          <Route>
+            <Shell>
+              <Switch>
+                <Route path={chat} component={Chat} />
+                <Route path="/sessions" component={Sessions} />
+                <Route path="/sessions/:id" component={Session} />
+                <Route path="/search" component={Search} />
+                <Route path="/upstreams" component={Upstreams} />
+                <Route path="/usage" component={Usage} />
+                <Route path="/tenants" component={Tenants} />
+                <Route component={NotFound} />
+              </Switch>
+            </Shell>
+          </Route>
+        </Switch>
+        <Toaster />
+      </TooltipProvider>
+    </QueryClientProvider>
+  );
+}

@@ -1,0 +1,69 @@
+import { X } from "lucide-react";
+import { useEffect, useId, useRef, type ReactNode } from "react";
+import { IconButton } from "./Button";
+import { cx } from "./cx";
+
+interface DialogProps {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  children: ReactNode;
+  className?: string;
+}
+
+/** A modal dialog: the browser's own, which holds the focus, closes with Escape and gives the focus back. */
+export function Dialog({ open, onClose, title, children, className }: DialogProps) {
+  const ref = useModal(open);
+  const id = useId();
+  return (
+    <dialog
+      ref={ref}
+      aria-labelledby={id}
+      onClose={onClose}
+      onClick={(event) => event.target === ref.current && onClose()}
+      className={cx(
+        "m-auto w-[min(32rem,calc(100vw-2rem))] rounded-2xl border border-line bg-raised p-0 shadow-high backdrop:bg-black/35 open:animate-rise",
+        className,
+      )}
+    >
+      {open && (
+        <div className="p-5">
+          <div className="mb-3 flex items-center justify-between gap-4">
+            <h2 id={id} className="text-base font-semibold">{title}</h2>
+            <IconButton label="Close" size="sm" onClick={onClose} className="-mr-1.5">
+              <X className="size-4" />
+            </IconButton>
+          </div>
+          {children}
+        </div>
+      )}
+    </dialog>
+  );
+}
+
+/** The same from the left edge, over the full height. What it holds is kept while it is closed. */
+export function Drawer({ open, onClose, label, children }: { open: boolean; onClose: () => void; label: string; children: ReactNode }) {
+  const ref = useModal(open);
+  return (
+    <dialog
+      ref={ref}
+      aria-label={label}
+      onClose={onClose}
+      onClick={(event) => event.target === ref.current && onClose()}
+      className="m-0 h-dvh max-h-none w-[min(20rem,86vw)] max-w-none border-0 border-r border-line bg-canvas p-0 shadow-high backdrop:bg-black/35 open:animate-slide"
+    >
+      {children}
+    </dialog>
+  );
+}
+
+function useModal(open: boolean) {
+  const ref = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const dialog = ref.current;
+    if (!dialog) return;
+    if (open && !dialog.open) dialog.showModal();
+    if (!open && dialog.open) dialog.close();
+  }, [open]);
+  return ref;
+}

@@ -1,0 +1,14 @@
+export { Badge, StateBadge, StateDot, type Tone } from "./Badge";
+export { Button, IconButton } from "./Button";
+export { CopyButton } from "./CopyButton";
+export { cx } from "./cx";
+export { Dialog, Drawer } from "./Dialog";
+export { Cost, RelativeTime, Tokens, useNow } from "./Figures";
+export * as format from "./format";
+export { Input, Select } from "./Input";
+export { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine, MenuLink } from "./Menu";
+export { Spinner } from "./Spinner";
+export { EmptyState, ErrorState, Skeleton } from "./states";
+export { Tabs, type Tab } from "./Tabs";
+export { toast, Toaster } from "./toast";
+export { Tooltip, TooltipProvider } from "./Tooltip";

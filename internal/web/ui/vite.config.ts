@@ -1,0 +1,24 @@
+import { fileURLToPath } from "node:url";
+import tailwind from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+
+// Where `npm run dev` finds the server: MOORING=http://127.0.0.1:5000 npm run dev
+const server = process.env["MOORING"] ?? "http://127.0.0.1:4747";
+const behind = { target: server, changeOrigin: true };
+
+export default defineConfig({
+  base: "/",
+  plugins: [react(), tailwind()],
+  resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
+  build: {
+    outDir: "../dist",
+    emptyOutDir: false, // .gitkeep stays; the build script clears the rest
+    target: "es2023",
+    cssTarget: ["chrome123", "firefox121", "safari17.5"],
+    assetsInlineLimit: 0, // the policy allows no data: scripts, fonts or style sheets
+    modulePreload: { polyfill: false },
+  },
+  server: { proxy: { "/api": behind, "/v1": behind, "/health": behind } },
+  test: { environment: "node", include: ["src/**/*.test.ts"] },
+});

@@ -26,8 +26,9 @@ internal/web/dist/index.html: $(UI)/node_modules/.installed $(UI_SOURCES)
 	cd $(UI) && npm run --silent build
 	touch $@
 
+# As the lock says, but not by `npm ci`, which wants the packages of other systems in the lock too.
 $(UI)/node_modules/.installed: $(UI)/package.json $(UI)/package-lock.json
-	cd $(UI) && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error
+	cd $(UI) && npm install --no-save --no-audit --no-fund --ignore-scripts --loglevel=error
 	touch $@
 
 test-ui: $(UI)/node_modules/.installed ## types and unit tests of the pages

@@ -50,7 +50,7 @@ export function Shell({ children }: { children: ReactNode }) {
       <a href="#main" className="sr-only rounded-lg bg-ink px-4 py-2 text-page focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50">
         Skip to the page
       </a>
-      <div className="flex h-dvh flex-col md:flex-row">
+      <div inert={open} className="flex h-dvh flex-col md:flex-row">
         {wide ? (
           <nav aria-label="Pages" className="flex w-[4.75rem] shrink-0 flex-col items-center gap-0.5 border-r border-line bg-canvas px-1.5 py-3">
             <Link href="/" aria-label="Mooring: new chat" className="mb-3 rounded-lg p-1.5">

@@ -41,19 +41,35 @@ export function Dialog({ open, onClose, title, children, className }: DialogProp
   );
 }
 
-/** The same from the left edge, over the full height. What it holds is kept while it is closed. */
+/**
+ * A panel at the left edge, over the full height. What it holds is kept while it is closed. It is no <dialog>, so that menus and
+ * toasts stay within reach; whoever opens it makes the rest of the page inert.
+ */
 export function Drawer({ open, onClose, label, children }: { open: boolean; onClose: () => void; label: string; children: ReactNode }) {
-  const ref = useModal(open);
+  const panel = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!open) return;
+    const before = document.activeElement;
+    panel.current?.focus();
+    return () => {
+      if (before instanceof HTMLElement) requestAnimationFrame(() => before.focus());
+    };
+  }, [open]);
   return (
-    <dialog
-      ref={ref}
-      aria-label={label}
-      onClose={onClose}
-      onClick={(event) => event.target === ref.current && onClose()}
-      className="m-0 h-dvh max-h-none w-[min(20rem,86vw)] max-w-none border-0 border-r border-line bg-canvas p-0 shadow-high backdrop:bg-black/35 open:animate-slide"
-    >
-      {children}
-    </dialog>
+    <div hidden={!open} className="fixed inset-0 z-40">
+      <div className="animate-fade absolute inset-0 bg-black/35" onClick={onClose} />
+      <div
+        ref={panel}
+        role="dialog"
+        aria-modal="true"
+        aria-label={label}
+        tabIndex={-1}
+        onKeyDown={(event) => event.key === "Escape" && !event.defaultPrevented && onClose()}
+        className="animate-slide absolute inset-y-0 left-0 w-[min(20rem,86vw)] border-r border-line bg-canvas shadow-high outline-none"
+      >
+        {children}
+      </div>
+    </div>
   );
 }
 

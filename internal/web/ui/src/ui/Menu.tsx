@@ -2,6 +2,7 @@ import * as Radix from "@radix-ui/react-dropdown-menu";
 import { Check } from "lucide-react";
 import type { ReactElement, ReactNode } from "react";
 import { cx } from "./cx";
+import { useHost } from "./host";
 
 interface MenuProps {
   trigger: ReactElement;
@@ -15,10 +16,13 @@ interface MenuProps {
  * which the content security policy forbids.
  */
 export function Menu({ trigger, children, align = "end", side = "bottom" }: MenuProps) {
+  const { trigger: ref, host, onOpenChange } = useHost<HTMLButtonElement>();
   return (
-    <Radix.Root modal={false}>
-      <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-      <Radix.Portal>
+    <Radix.Root modal={false} onOpenChange={onOpenChange}>
+      <Radix.Trigger asChild ref={ref}>
+        {trigger}
+      </Radix.Trigger>
+      <Radix.Portal container={host}>
         <Radix.Content
           align={align}
           side={side}

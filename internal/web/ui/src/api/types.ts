@@ -167,9 +167,9 @@ export interface Upstream {
   name: string;
   health: "healthy" | "unhealthy" | "unknown" | "draining" | string;
   models: string[];
-  protocols?: string[];
-  draining?: boolean;
   /** What follows is for operators only. */
+  protocol?: "openai" | "anthropic" | "both" | string;
+  /** Empty for a built-in model. */
   url?: string;
   in_flight?: number;
   pinned?: number;
@@ -193,6 +193,8 @@ export interface UsageReport {
   from: string;
   to: string;
   by: "key" | "model" | "day" | "upstream";
+  /** The day of the price list in the binary. */
+  prices_as_of?: string;
   rows: UsageRow[];
   total: Omit<UsageRow, "name">;
 }

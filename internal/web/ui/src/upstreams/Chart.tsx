@@ -2,7 +2,7 @@ import { useEffect, useRef, type KeyboardEvent } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { themeColor } from "@/app/theme";
-import { alone, tick, type Line, type Plot } from "./series";
+import { dots, tick, type Line, type Plot } from "./series";
 
 interface ChartProps {
   plot: Plot;
@@ -71,7 +71,7 @@ export function Chart({ plot, at, from, to, theme, index, moment, onIndex }: Cha
 }
 
 const swatches: Record<string, string> = {
-  accent: "bg-(--c-accent)", bad: "bg-(--c-bad)", "series-2": "bg-(--c-series-2)", "series-3": "bg-(--c-series-3)", "series-4": "bg-(--c-series-4)",
+  accent: "bg-(--c-accent)", bad: "bg-(--c-bad)", "series-2": "bg-(--c-series-2)", "series-3": "bg-(--c-series-3)",
 };
 
 function Swatch({ line }: { line: Line }) {
@@ -152,6 +152,6 @@ function seriesOf(line: Line): uPlot.Series {
   }
   return {
     label: line.label, stroke: color, width: 1.75,
-    points: { show: true, size: 5, fill: color, stroke: color, filter: (chart, series) => alone(chart.data[series] as Line["values"]) },
+    points: { show: true, size: 5, fill: color, stroke: color, filter: (chart, series) => dots(chart.data[series] as Line["values"]) },
   };
 }

@@ -44,12 +44,9 @@ export function List({ upstreams, operator }: { upstreams: Upstream[]; operator:
     <ul className={cx("grid gap-3", !operator && "md:grid-cols-2 xl:grid-cols-3")}>
       {upstreams.map((upstream) => (
         <li key={upstream.name} className="min-w-0 rounded-xl border border-line bg-raised p-4">
-          <div className="flex items-start justify-between gap-3">
-            <Name upstream={upstream} />
-            <Health upstream={upstream} />
-          </div>
+          <Name upstream={upstream} />
           {operator && (
-            <dl className="num mt-3 grid grid-cols-2 gap-x-4 gap-y-2 text-sm sm:grid-cols-4">
+            <dl className="num mt-3 grid grid-cols-3 gap-x-3 gap-y-2 text-sm sm:grid-cols-4">
               {figures.map(({ label, means, value }) => (
                 <div key={label} title={means}>
                   <dt className="text-xs text-faint">{label}</dt>
@@ -74,7 +71,6 @@ function Table({ upstreams }: { upstreams: Upstream[] }) {
         <thead className="text-xs text-faint">
           <tr>
             <th scope="col" className="py-2.5 pr-3 pl-4 font-medium">Upstream</th>
-            <th scope="col" className="px-3 py-2.5 font-medium">Health</th>
             <th scope="col" className="px-3 py-2.5 font-medium">Models</th>
             {figures.map(({ label, means }) => (
               <th key={label} scope="col" title={means} className="px-3 py-2.5 text-right font-medium whitespace-nowrap last:pr-4">{label}</th>
@@ -84,9 +80,8 @@ function Table({ upstreams }: { upstreams: Upstream[] }) {
         <tbody>
           {upstreams.map((upstream) => (
             <tr key={upstream.name} className="border-t border-line align-top">
-              <th scope="row" className="py-3 pr-3 pl-4 font-normal"><Name upstream={upstream} /></th>
-              <td className="px-3 py-3"><Health upstream={upstream} /></td>
-              <td className="px-3 py-3"><Models models={upstream.models} /></td>
+              <th scope="row" className="max-w-96 min-w-60 py-3 pr-3 pl-4 font-normal"><Name upstream={upstream} /></th>
+              <td className="max-w-72 px-3 py-3"><Models models={upstream.models} /></td>
               {figures.map(({ label, value }) => (
                 <td key={label} className="num px-3 py-3 text-right whitespace-nowrap last:pr-4">{value(upstream)}</td>
               ))}
@@ -98,30 +93,24 @@ function Table({ upstreams }: { upstreams: Upstream[] }) {
   );
 }
 
+/** The name with its health, and for operators where it stands. */
 function Name({ upstream }: { upstream: Upstream }) {
-  return (
-    <div className="min-w-0">
-      <p className="font-medium break-words">{upstream.name}</p>
-      {upstream.protocol !== undefined && (
-        <p className="text-xs break-all text-faint">
-          {protocols[upstream.protocol] ?? upstream.protocol}
-          {" · "}
-          {upstream.url ? upstream.url : "built in"}
-        </p>
-      )}
-    </div>
-  );
-}
-
-function Health({ upstream }: { upstream: Upstream }) {
   const { tone, word } = healths[upstream.health] ?? { tone: "neutral", word: upstream.health };
   return (
-    <div className="flex flex-col items-start gap-1">
-      <Badge tone={tone}>
-        <span aria-hidden className="size-1.5 rounded-full bg-current" />
-        {word}
-      </Badge>
-      {upstream.reason && <p className="max-w-56 text-xs text-pretty text-soft">{upstream.reason}</p>}
+    <div className="min-w-0">
+      <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
+        <span className="font-medium break-words">{upstream.name}</span>
+        <Badge tone={tone}>
+          <span aria-hidden className="size-1.5 rounded-full bg-current" />
+          {word}
+        </Badge>
+      </p>
+      {upstream.reason && <p className="mt-1 text-xs text-pretty text-soft">{upstream.reason}</p>}
+      {upstream.protocol !== undefined && (
+        <p className="mt-1 text-xs wrap-anywhere text-faint">
+          {protocols[upstream.protocol] ?? upstream.protocol}, {upstream.url ? upstream.url : "built in"}
+        </p>
+      )}
     </div>
   );
 }
@@ -135,7 +124,7 @@ function Models({ models }: { models: string[] }) {
   return (
     <div className="flex flex-wrap items-center gap-1">
       {(all ? models : models.slice(0, few)).map((model) =>
-        model === "*" ? <span key={model} className="text-sm text-soft">any model</span> : <code key={model} className="rounded-md bg-sunken px-1.5 py-0.5 text-xs break-all">{model}</code>,
+        model === "*" ? <span key={model} className="text-sm text-soft">any model</span> : <code key={model} title={model} className="max-w-full truncate rounded-md bg-sunken px-1.5 py-0.5 text-xs">{model}</code>,
       )}
       {models.length > few && (
         <button type="button" aria-expanded={all} onClick={() => setAll(!all)} className="rounded-md px-1.5 py-0.5 text-xs font-medium text-accent hover:underline">

@@ -6,7 +6,7 @@ import { api, query } from "@/api/client";
 import { keys } from "@/api/keys";
 import { onChange } from "@/api/live";
 import type { Series } from "@/api/types";
-import { cx, EmptyState, ErrorState, Segments, Select, Skeleton } from "@/ui";
+import { cx, EmptyState, ErrorState, Segments, Select } from "@/ui";
 import { spanOf, spans, type Span } from "./series";
 
 const Charts = lazy(() => import("./Charts"));
@@ -103,7 +103,7 @@ function Body({ span, upstream }: { span: Span; upstream: string }) {
 function Waiting() {
   return (
     <div className="grid gap-4 lg:grid-cols-2">
-      {[0, 1, 2, 3].map((n) => <Skeleton key={n} className="h-[16.4rem] rounded-xl" />)}
+      {[0, 1, 2, 3].map((n) => <div key={n} className="animate-soft h-[16.4rem] rounded-xl border border-line bg-raised" />)}
     </div>
   );
 }

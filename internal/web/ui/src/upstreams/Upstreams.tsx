@@ -1,7 +1,7 @@
 import { ServerOff } from "lucide-react";
 import { useMe, useUpstreams } from "@/api/hooks";
 import { Page } from "@/app/Page";
-import { EmptyState, ErrorState, Skeleton } from "@/ui";
+import { EmptyState, ErrorState } from "@/ui";
 import { List } from "./List";
 import { Traffic } from "./Traffic";
 
@@ -18,7 +18,7 @@ export default function Upstreams() {
         <ErrorState error={upstreams.error} retry={() => void upstreams.refetch()} />
       ) : (
         <div className="grid gap-3">
-          {[0, 1].map((n) => <Skeleton key={n} className="h-20 rounded-xl" />)}
+          {[0, 1].map((n) => <div key={n} className="animate-soft h-20 rounded-xl border border-line bg-raised" />)}
         </div>
       )}
       <Traffic names={names} all={operator} />

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { SeriesPoint } from "@/api/types";
-import { alone, costOf, plotsOf, spanOf } from "./series";
+import { costOf, dots, plotsOf, spanOf } from "./series";
 
 const point = (more: Partial<SeriesPoint>): SeriesPoint => ({
   at: "2026-11-30T12:00:00Z", turns: 0, failed: 0, input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cost_usd: 0,
@@ -20,10 +20,11 @@ test("a span that there is none of is the day", () => {
   expect([null, "", "7d", "8d", "1h"].map(spanOf)).toEqual(["24h", "24h", "7d", "24h", "1h"]);
 });
 
-test("what no line reaches is drawn as a point", () => {
-  expect(alone([1, null, 2, 3, null, null, 4])).toEqual([0, 6]);
-  expect(alone([5])).toEqual([0]);
-  expect(alone([null, null])).toEqual([]);
+test("what no line reaches is drawn as a point, and all where most is missing", () => {
+  expect(dots([1, 2, null, 3, null, 4, 5, 6, 7, 8])).toEqual([3]);
+  expect(dots([1, null, 2, 3, null, null, 4])).toEqual([0, 2, 3, 6]);
+  expect(dots([5])).toEqual([0]);
+  expect(dots([null, null])).toEqual([]);
 });
 
 test("counts are summed, times are the latest known", () => {

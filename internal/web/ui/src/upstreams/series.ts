@@ -65,7 +65,7 @@ export function plotsOf(series: Series): Plot[] {
     },
     {
       title: "Cost", integers: false, format: format.cost, about: over,
-      lines: [{ label: "US dollars", color: "series-4", look: "bars", values: column((point) => point.cost_usd), whole: costOf(points) }],
+      lines: [{ label: "US dollars", color: "accent", look: "bars", values: column((point) => point.cost_usd), whole: costOf(points) }],
     },
     {
       title: "Time to answer", integers: false, format: format.duration, about: "latest",
@@ -89,10 +89,11 @@ export function costOf(points: SeriesPoint[]): string {
   return known.length < busy.length ? `at least ${text}` : text;
 }
 
-/** The points that have no neighbour to draw a line to. */
-export function alone(values: (number | null | undefined)[]): number[] {
+/** The points that are drawn as such: those that no line reaches, and all where most lines would be stumps. */
+export function dots(values: (number | null | undefined)[]): number[] {
   const there = (i: number) => values[i] != null;
-  return values.flatMap((_, i) => (there(i) && !there(i - 1) && !there(i + 1) ? [i] : []));
+  const known = values.flatMap((_, i) => (there(i) ? [i] : []));
+  return known.length < 0.7 * values.length ? known : known.filter((i) => !there(i - 1) && !there(i + 1));
 }
 
 /** A tick of the time axis in the reader's zone: the day at midnight, else the hour. */

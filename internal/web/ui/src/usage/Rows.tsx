@@ -7,13 +7,13 @@ import { sorted, type Column, type Order } from "./sort";
 const titles: Record<UsageReport["by"], string> = { model: "Model", day: "Day", key: "Key", upstream: "Upstream" };
 
 const columns: { id: Column; label: string }[] = [
+  { id: "cost", label: "Cost" },
   { id: "turns", label: "Turns" },
   { id: "failed", label: "Failed" },
   { id: "input", label: "Input" },
   { id: "output", label: "Output" },
   { id: "read", label: "Cache reads" },
   { id: "write", label: "Cache writes" },
-  { id: "cost", label: "Cost" },
 ];
 
 /** The report's rows, in the order that its reader wants. */
@@ -38,11 +38,11 @@ export function Rows({ report }: { report: UsageReport }) {
               <th scope="row" className="sticky left-0 max-w-72 truncate bg-raised py-2 pr-3 pl-4 text-left font-medium max-sm:max-w-36" title={row.name}>
                 <RowName row={row} by={report.by} />
               </th>
-              <Figures row={row} />
-              <td className="w-36 min-w-32 py-2 pr-4 pl-3 align-top">
+              <td className="w-40 px-3 py-2">
                 <RowCost row={row} />
                 <Share of={row.usage.cost_usd} most={most} />
               </td>
+              <Figures row={row} />
             </tr>
           ))}
         </tbody>
@@ -58,7 +58,7 @@ function Heading({ id, label, order, onSort }: { id: Column; label: string; orde
     <th
       scope="col"
       aria-sort={here ? (order.descending ? "descending" : "ascending") : "none"}
-      className={cx("px-1.5 py-1 font-medium", id === "name" && "sticky left-0 bg-raised pl-2.5 text-left", id === "cost" && "pr-2.5")}
+      className={cx("px-1.5 py-1 font-medium", id === "name" && "sticky left-0 bg-raised pl-2.5 text-left", "last:pr-2.5")}
     >
       <button type="button" onClick={() => onSort(id)} className={cx("inline-flex h-8 items-center gap-1 rounded-md px-1.5 hover:text-ink", here && "text-ink")}>
         {label}
@@ -71,8 +71,9 @@ function Heading({ id, label, order, onSort }: { id: Column; label: string; orde
 function RowName({ row, by }: { row: UsageRow; by: UsageReport["by"] }): ReactNode {
   if (row.name === "") return <span className="font-normal text-soft">{by === "key" ? "no key" : "not known"}</span>;
   if (by !== "day") return row.name;
-  // Noon, so that no zone moves the day.
-  return new Date(`${row.name}T12:00:00`).toLocaleDateString(undefined, { weekday: "short", day: "numeric", month: "short", year: "numeric" });
+  const when = new Date(`${row.name}T12:00:00`); // noon, so that no zone moves the day
+  const year = when.getFullYear() === new Date().getFullYear() ? {} : ({ year: "numeric" } as const);
+  return when.toLocaleDateString(undefined, { weekday: "short", day: "numeric", month: "short", ...year });
 }
 
 function Figures({ row }: { row: UsageRow }) {
@@ -82,7 +83,7 @@ function Figures({ row }: { row: UsageRow }) {
       <td className="px-3 py-2">{format.number(row.turns)}</td>
       <td className={cx("px-3 py-2", row.failed > 0 ? "text-bad" : "text-faint")}>{format.number(row.failed)}</td>
       {[usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens].map((count, n) => (
-        <td key={n} className="px-3 py-2" title={count === null ? "Not told by the upstream" : format.number(count)}>{format.tokens(count)}</td>
+        <td key={n} className="px-3 py-2 last:pr-4" title={count === null ? "Not told by the upstream" : format.number(count)}>{format.tokens(count)}</td>
       ))}
     </>
   );
@@ -103,7 +104,7 @@ function RowCost({ row }: { row: UsageRow }) {
 function Share({ of, most }: { of: number | null; most: number }) {
   return (
     <span aria-hidden className="mt-1 flex h-1 justify-end">
-      {of !== null && most > 0 && <span className="rounded-full bg-(--c-series-4)" style={{ width: `${Math.max(1, (100 * of) / most)}%` }} />}
+      {of !== null && most > 0 && <span className="rounded-full bg-accent" style={{ width: `${Math.max(1, (100 * of) / most)}%` }} />}
     </span>
   );
 }

@@ -3,12 +3,13 @@ import type { UsageReport } from "@/api/types";
 import { format } from "@/ui";
 
 /** The figures of the whole range, the one that people come for first. */
-export function Totals({ total }: { total: UsageReport["total"] }) {
+export function Totals({ report }: { report: UsageReport }) {
+  const { total } = report;
   const { usage } = total;
   return (
     <dl className="num grid grid-cols-2 overflow-hidden rounded-xl border border-line bg-line gap-px sm:grid-cols-3 lg:grid-cols-6">
       <Total label="Cost" note={total.unpriced_turns > 0 ? `${format.number(total.unpriced_turns)} of ${format.number(total.turns)} turns have no price` : undefined}>
-        {format.cost(usage.cost_usd)}
+        <Cost report={report} />
       </Total>
       <Total label="Turns" note={total.failed > 0 ? `${format.number(total.failed)} failed` : undefined}>{format.number(total.turns)}</Total>
       <Total label="Input tokens">{format.tokens(usage.input_tokens)}</Total>
@@ -16,6 +17,19 @@ export function Totals({ total }: { total: UsageReport["total"] }) {
       <Total label="Cache reads">{format.tokens(usage.cache_read_tokens)}</Total>
       <Total label="Cache writes">{format.tokens(usage.cache_write_tokens)}</Total>
     </dl>
+  );
+}
+
+/** Where a part has no price, what is known is the least that it can have cost. */
+function Cost({ report: { rows, total } }: { report: UsageReport }) {
+  const known = total.usage.cost_usd ?? rows.reduce((all, row) => all + (row.usage.cost_usd ?? 0), 0);
+  if (total.usage.cost_usd === null && known === 0) return format.cost(null);
+  const least = total.usage.cost_usd === null || total.unpriced_turns > 0;
+  return (
+    <>
+      {least && <span className="text-sm font-normal text-soft">at least </span>}
+      {format.cost(known)}
+    </>
   );
 }
 

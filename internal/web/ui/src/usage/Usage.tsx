@@ -6,7 +6,7 @@ import { useMe } from "@/api/hooks";
 import { keys } from "@/api/keys";
 import type { UsageReport } from "@/api/types";
 import { Page } from "@/app/Page";
-import { cx, EmptyState, ErrorState, Segments, Select, Skeleton, useNow } from "@/ui";
+import { cx, EmptyState, ErrorState, Segments, Select, useNow } from "@/ui";
 import { moments, presets, rangeOf } from "./range";
 import { Rows } from "./Rows";
 import { Totals } from "./Totals";
@@ -78,7 +78,7 @@ export default function Usage() {
     >
       {report.data ? (
         <div className={cx("transition-opacity", report.isPlaceholderData && "opacity-50")}>
-          <Totals total={report.data.total} />
+          <Totals report={report.data} />
           {report.data.rows.length > 0 ? (
             <Rows key={report.data.by} report={report.data} />
           ) : (
@@ -99,8 +99,8 @@ export default function Usage() {
         <ErrorState error={report.error} retry={() => void report.refetch()} />
       ) : (
         <div className="grid gap-4">
-          <Skeleton className="h-20 rounded-xl" />
-          <Skeleton className="h-64 rounded-xl" />
+          <div className="animate-soft h-20 rounded-xl border border-line bg-raised" />
+          <div className="animate-soft h-64 rounded-xl border border-line bg-raised" />
         </div>
       )}
     </Page>

@@ -5,8 +5,8 @@ const now = new Date("2026-03-01T12:00:00Z");
 
 test("presets", () => {
   expect(Object.fromEntries(presets(now).map(({ label, from, to }) => [label, `${from} ${to}`]))).toEqual({
-    "30 days": "2026-01-31 2026-03-01",
-    "7 days": "2026-02-23 2026-03-01",
+    "Last 30 days": "2026-01-31 2026-03-01",
+    "Last 7 days": "2026-02-23 2026-03-01",
     Today: "2026-03-01 2026-03-01",
     "This month": "2026-03-01 2026-03-01",
     "Last month": "2026-02-01 2026-02-28",

@@ -22,8 +22,8 @@ export function presets(now: Date): Preset[] {
   const month = `${today.slice(0, 8)}01`;
   const monthBefore = iso(start(month) - DAY);
   return [
-    { label: "30 days", from: last(30), to: today },
-    { label: "7 days", from: last(7), to: today },
+    { label: "Last 30 days", from: last(30), to: today },
+    { label: "Last 7 days", from: last(7), to: today },
     { label: "Today", from: today, to: today },
     { label: "This month", from: month, to: today },
     { label: "Last month", from: `${monthBefore.slice(0, 8)}01`, to: monthBefore },

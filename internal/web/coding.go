@@ -28,12 +28,10 @@ func (c coding) name() string {
 
 // codingOf says whether a built file is a compressed variant of another.
 func codingOf(name string) coding {
-	switch c := coding(path.Ext(name)); c {
-	case brotli, gzip:
+	if c := coding(path.Ext(name)); c == brotli || c == gzip {
 		return c
-	default:
-		return identity
 	}
+	return identity
 }
 
 // choose gives the smallest variant that is there and that the client takes. A client that refuses them all gets the file
@@ -50,7 +48,7 @@ func choose(accept []string, there map[coding]string) coding {
 // takes reads Accept-Encoding: a name counts before "*", and a weight of 0 is a refusal.
 func takes(accept []string, name string) bool {
 	others := false
-	for _, entry := range strings.Split(strings.Join(accept, ","), ",") {
+	for entry := range strings.SplitSeq(strings.Join(accept, ","), ",") {
 		of, parameters, _ := strings.Cut(entry, ";")
 		switch of = strings.TrimSpace(of); {
 		case strings.EqualFold(of, name):

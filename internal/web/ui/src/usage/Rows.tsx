@@ -6,6 +6,8 @@ import { sorted, type Column, type Order } from "./sort";
 
 const titles: Record<UsageReport["by"], string> = { model: "Model", day: "Day", key: "Key", upstream: "Upstream" };
 
+const nameless: Record<UsageReport["by"], string> = { model: "no model named", day: "–", key: "without a key", upstream: "no upstream asked" };
+
 const columns: { id: Column; label: string }[] = [
   { id: "cost", label: "Cost" },
   { id: "turns", label: "Turns" },
@@ -34,8 +36,8 @@ export function Rows({ report }: { report: UsageReport }) {
         </thead>
         <tbody>
           {rows.map((row) => (
-            <tr key={row.name} className="border-t border-line hover:bg-hover/50">
-              <th scope="row" className="sticky left-0 max-w-72 truncate bg-raised py-2 pr-3 pl-4 text-left font-medium max-sm:max-w-36" title={row.name}>
+            <tr key={row.name ?? ""} className="border-t border-line hover:bg-hover/50">
+              <th scope="row" className="sticky left-0 max-w-72 truncate bg-raised py-2 pr-3 pl-4 text-left font-medium max-sm:max-w-36" title={row.name ?? undefined}>
                 <RowName row={row} by={report.by} />
               </th>
               <td className="w-40 px-3 py-2">
@@ -69,7 +71,7 @@ function Heading({ id, label, order, onSort }: { id: Column; label: string; orde
 }
 
 function RowName({ row, by }: { row: UsageRow; by: UsageReport["by"] }): ReactNode {
-  if (row.name === "") return <span className="font-normal text-soft">{by === "key" ? "no key" : "not known"}</span>;
+  if (row.name === null) return <span className="font-normal text-soft">{nameless[by]}</span>;
   if (by !== "day") return row.name;
   const when = new Date(`${row.name}T12:00:00`); // noon, so that no zone moves the day
   const year = when.getFullYear() === new Date().getFullYear() ? {} : ({ year: "numeric" } as const);

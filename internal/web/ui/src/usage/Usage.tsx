@@ -4,7 +4,7 @@ import { useSearchParams } from "wouter";
 import { api, query } from "@/api/client";
 import { useMe } from "@/api/hooks";
 import { keys } from "@/api/keys";
-import type { UsageReport } from "@/api/types";
+import type { Stats, UsageReport } from "@/api/types";
 import { Page } from "@/app/Page";
 import { cx, EmptyState, ErrorState, Segments, Select, useNow } from "@/ui";
 import { moments, presets, rangeOf } from "./range";
@@ -37,6 +37,8 @@ export default function Usage() {
     refetchInterval: 30_000,
     placeholderData: keepPreviousData,
   });
+  const stats = useQuery({ queryKey: keys.stats, queryFn: ({ signal }) => api<Stats>("/api/stats", { signal }), staleTime: 300_000 });
+  const date = stats.data?.prices?.date;
   const ready = presets(now);
   const chosen = ready.find((preset) => preset.from === range.from && preset.to === range.to);
 
@@ -91,7 +93,7 @@ export default function Usage() {
           <p className="mt-4 max-w-prose text-xs text-pretty text-faint">
             {me.data?.role === "operator" && me.data.keys && "All tenants together. "}
             Days are counted in UTC. Costs are in US dollars
-            {report.data.prices_as_of ? `, by the list prices of ${report.data.prices_as_of} and what the configuration says under ` : ", by the list prices and what the configuration says under "}
+            {date ? `, by the list prices of ${date} and what the configuration says under ` : ", by the list prices and what the configuration says under "}
             <code>prices</code>. A model in neither has an unknown cost.
           </p>
         </div>

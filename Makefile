@@ -5,23 +5,44 @@ GOLANGCI := $(GOBIN)/golangci-lint
 GOLANGCI_VERSION := v2.15.0
 RACE := turn record route forward identify serve relay search workspace app
 FUZZTIME ?= 30s
+UI := internal/web/ui
+UI_SOURCES := $(wildcard $(UI)/*.json $(UI)/*.ts $(UI)/*.html) $(shell find $(UI)/src $(UI)/public $(UI)/scripts 2>/dev/null)
 
-.PHONY: run build test lint race fuzz bench eval eval-docs sdks clients test-clients docs clean
+# A target that failed halfway would count as made the next time.
+.DELETE_ON_ERROR:
+
+.PHONY: run build ui test-ui test lint race fuzz bench eval eval-docs sdks clients test-clients docs clean
 
 run: build ## start the server
 	bin/mooring serve
 
-build: ## bin/mooring, one static file; Go's own cache makes a second build cheap
+build: ui ## bin/mooring, one static file; Go's own cache makes a second build cheap
 	CGO_ENABLED=0 go build -trimpath -ldflags "-s -w" -o bin/mooring ./cmd/mooring
+
+ui: internal/web/dist/index.html ## the pages, built once: npm runs only where their sources have changed
+
+# The folders among the sources tell of files that were removed.
+internal/web/dist/index.html: $(UI)/node_modules/.installed $(UI_SOURCES)
+	cd $(UI) && npm run --silent build
+	touch $@
+
+# As the lock says, but not by `npm ci`, which wants the packages of other systems in the lock too.
+$(UI)/node_modules/.installed: $(UI)/package.json $(UI)/package-lock.json
+	cd $(UI) && npm install --no-save --no-audit --no-fund --ignore-scripts --loglevel=error
+	touch $@
+
+test-ui: $(UI)/node_modules/.installed ## types and unit tests of the pages
+	cd $(UI) && npm run --silent check && npm test --silent
 
 test: ## what a fresh machine needs, then the whole suite
 	scripts/setup-test.sh
-	$(MAKE) build sdks
+	$(MAKE) build sdks test-ui
 	go vet ./...
 	scripts/with-postgres.sh scripts/go-test.sh
 
-lint: $(GOLANGCI) ## shape and habits
+lint: $(GOLANGCI) $(UI)/node_modules/.installed ## shape and habits
 	$(GOLANGCI) run ./...
+	cd $(UI) && npm run --silent check
 
 $(GOLANGCI):
 	GOBIN=$(GOBIN) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
@@ -67,4 +88,5 @@ docs: ## what is generated in docs: the keys of the configuration, the signals o
 	go test ./internal/config ./internal/identify -run 'TestGenerated|TestDocumented' -update
 
 clean:
-	rm -rf bin .cache test/sdk/js/node_modules
+	rm -rf bin .cache test/sdk/js/node_modules $(UI)/node_modules
+	find internal/web/dist -mindepth 1 ! -name .gitkeep -delete

@@ -2,6 +2,9 @@ module mooring
 
 go 1.26.0
 
+// Packages of npm hold Go files now and then; no pattern shall reach them.
+ignore node_modules
+
 require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/andybalholm/brotli v1.3.0

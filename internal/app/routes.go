@@ -26,9 +26,7 @@ func (a *App) handler(cfg *config.Config) http.Handler {
 		OperatorReads: func() bool { return a.cfg.Load().Sessions.OperatorReads }, Search: a.index.Search, Now: a.opts.Now, Log: a.opts.Log,
 	}).Mount(mux)
 	a.signInRoutes(cfg).Mount(mux)
-	workspace.NewPages(workspace.PagesOptions{
-		Caller: a.server.Caller, Version: a.opts.Version, Store: storeKind(cfg), Keys: func() bool { return !a.cfg.Load().Open() }, Upstreams: a.pageUpstreams, Log: a.opts.Log,
-	}).Mount(mux)
+	workspace.NewPages(web.Embedded()).Mount(mux)
 	admin.New(admin.Options{Caller: a.server.Caller, Ready: a.ready, Upstreams: a.upstreamViews, Metrics: a.metrics.Handler(), Hub: a.hub, Draining: a.server.Draining(), Log: a.opts.Log}).Mount(mux)
 	return a.server.Wrap(mux)
 }
@@ -62,23 +60,24 @@ func (a *App) ready(ctx context.Context) error {
 	return a.store.Ping(ctx)
 }
 
-func (a *App) healthOf(u *upstream.Upstream) web.Health {
+// health is how an upstream does, as lists of upstreams say it.
+type health string
+
+const (
+	healthy health = "healthy"
+	ailing  health = "unhealthy"
+	unasked health = "unknown"
+)
+
+func (a *App) healthOf(u *upstream.Upstream) health {
 	all, _ := u.Requests()
 	switch {
 	case !u.Up(a.opts.Now()):
-		return web.Ailing
+		return ailing
 	case all == 0 && u.Health == "" && u.Builtin == nil:
-		return web.Unasked
+		return unasked
 	}
-	return web.Healthy
-}
-
-func (a *App) pageUpstreams() []web.Upstream {
-	var out []web.Upstream
-	for _, u := range a.fleet.All() {
-		out = append(out, web.Upstream{Name: string(u.Name), Protocol: string(u.Speaks), Health: a.healthOf(u), Models: u.Models})
-	}
-	return out
+	return healthy
 }
 
 func (a *App) upstreamViews() []admin.UpstreamView {

@@ -1,99 +1,192 @@
-// Package web owns the embedded pages: their templates, style sheet, script and pictures, and the headers they go out with.
+// Package web owns the pages' front end: the files that are built from ui into dist and embedded here, and the headers they
+// go out with.
 //
-// It renders what it is handed and knows neither sessions nor stores; the handlers that fill the pages stand in workspace.
-// It has no goroutines.
+// It knows neither sessions nor callers: what it serves is the same for everybody, and the front end asks the API for the
+// rest. It has no goroutines.
 package web
 
 import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"io/fs"
 	"net/http"
+	"path"
+	"strconv"
 	"strings"
 )
 
-//go:embed start.html static
-var files embed.FS
+// A checkout holds no more than dist/.gitkeep; `make build` puts the rest there.
+//
+//go:embed all:dist
+var embedded embed.FS
 
-// csp lets a page load its own files and nothing else; no markup of a page may hold a style or a script.
-const csp = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+//go:embed unbuilt.html
+var unbuilt string
 
-// Pages renders the embedded pages.
-type Pages struct {
-	start *template.Template
-	tags  map[string]string // file name to entity tag
+// csp lets a page load its own files and nothing else; no markup of a page may hold a style or a script. Pictures may also
+// be what the reader has just picked (blob:) and what stands in a message (data:).
+const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
+	"font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+
+const (
+	index = "index.html"
+	// hashed is where the build puts files whose names change with their content.
+	hashed = "assets/"
+)
+
+// How long a browser keeps what.
+const (
+	keepNothing = "no-store"                            // a page: the next binary's files have other names
+	keepAsking  = "no-cache"                            // a file with a fixed name: asked for again by its tag
+	keepForGood = "public, max-age=31536000, immutable" // a year, the most that caches take seriously
+)
+
+// App is a front end, ready to be served.
+type App struct {
+	dist  fs.FS
+	files map[string]file // by path in dist, without the compressed variants
 }
 
-// New parses the embedded templates. It panics where one of them is broken, which no running binary can have.
-func New() *Pages {
-	p := &Pages{tags: map[string]string{}}
-	p.start = template.Must(template.ParseFS(files, "start.html"))
-	names, err := fs.Glob(files, "static/*")
+// file is what is known of a built file before it is asked for.
+type file struct {
+	keep  string
+	tag   string            // empty where the name says enough
+	sizes map[coding]string // of each variant that is there, as in Content-Length
+}
+
+// Embedded gives the front end that is part of this binary. It panics where that cannot be read, which no running binary
+// can have.
+func Embedded() *App {
+	dist, err := fs.Sub(embedded, "dist")
 	if err != nil {
-		panic("web.New: " + err.Error())
+		panic("web.Embedded: " + err.Error())
 	}
-	for _, name := range names {
-		content, err := files.ReadFile(name)
+	a, err := New(dist)
+	if err != nil {
+		panic("web.Embedded: " + err.Error())
+	}
+	return a
+}
+
+// New takes stock of a built front end. One without index.html counts as not built.
+func New(dist fs.FS) (*App, error) {
+	a := &App{dist: dist, files: map[string]file{}}
+	err := fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasPrefix(path.Base(name), ".") || codingOf(name) != identity {
+			return err
+		}
+		f, err := a.look(name)
+		a.files[name] = f
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the built pages: %w", err)
+	}
+	return a, nil
+}
+
+// look finds out what there is under a name.
+func (a *App) look(name string) (file, error) {
+	f := file{keep: keepNothing, sizes: map[coding]string{}}
+	for _, c := range codings {
+		info, err := fs.Stat(a.dist, name+string(c))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
-			panic("web.New: " + err.Error())
+			return file{}, err
+		}
+		f.sizes[c] = strconv.FormatInt(info.Size(), 10)
+	}
+	switch {
+	case name == index:
+	case strings.HasPrefix(name, hashed):
+		f.keep = keepForGood
+	default:
+		content, err := fs.ReadFile(a.dist, name)
+		if err != nil {
+			return file{}, err
 		}
 		sum := sha256.Sum256(content)
-		p.tags["/"+name] = `"` + hex.EncodeToString(sum[:8]) + `"`
+		f.keep, f.tag = keepAsking, hex.EncodeToString(sum[:8])
 	}
-	return p
+	return f, nil
 }
 
-// Start writes the start page.
-func (p *Pages) Start(w io.Writer, s Start) error {
-	if err := p.start.Execute(w, s); err != nil {
-		return fmt.Errorf("render start page: %w", err)
+// ServePage answers every page's path alike: the front end finds out by itself what to show there. A binary without one says so.
+func (a *App) ServePage(w http.ResponseWriter, r *http.Request) {
+	if a.serve(w, r, index) {
+		return
 	}
-	return nil
+	setHeaders(w.Header(), index)
+	w.Header().Set("Cache-Control", keepNothing)
+	_, _ = io.WriteString(w, unbuilt)
 }
 
-// Static serves the files of the pages below /static/. They may be kept by the browser and are asked for again by tag, so
-// that a new binary is never seen with an old style sheet.
-func (p *Pages) Static() http.Handler {
-	plain := http.FileServerFS(files)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		tag, ok := p.tags[r.URL.Path]
-		if !ok || !strings.HasPrefix(r.URL.Path, "/static/") {
-			http.NotFound(w, r)
-			return
+// Files names the files beside the pages that have a path of their own at the root, as in "favicon.svg".
+func (a *App) Files() []string {
+	var out []string
+	for name := range a.files {
+		if name != index && !strings.Contains(name, "/") {
+			out = append(out, name)
 		}
-		SetHeaders(w.Header())
-		w.Header().Set("Content-Type", mediaType(r.URL.Path))
-		w.Header().Set("Cache-Control", "no-cache")
-		w.Header().Set("ETag", tag)
-		plain.ServeHTTP(w, r)
-	})
-}
-
-// mediaType names the type of an embedded file, so that no table of the machine it runs on decides.
-func mediaType(name string) string {
-	switch {
-	case strings.HasSuffix(name, ".css"):
-		return "text/css; charset=utf-8"
-	case strings.HasSuffix(name, ".js"):
-		return "text/javascript; charset=utf-8"
-	case strings.HasSuffix(name, ".svg"):
-		return "image/svg+xml"
 	}
-	return "application/octet-stream"
+	return out
 }
 
-// SetHeaders puts on what every page goes out with.
-func SetHeaders(h http.Header) {
-	h.Set("Content-Type", "text/html; charset=utf-8")
+// ServeFile answers with the file at the request's path, or says that there is none and writes nothing.
+func (a *App) ServeFile(w http.ResponseWriter, r *http.Request) bool {
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	return name != index && a.serve(w, r, name)
+}
+
+func (a *App) serve(w http.ResponseWriter, r *http.Request, name string) bool {
+	f, ok := a.files[name]
+	if !ok {
+		return false
+	}
+	c := choose(r.Header.Values("Accept-Encoding"), f.sizes)
+	content, err := a.dist.Open(name + string(c))
+	if err != nil {
+		return false
+	}
+	defer content.Close() //nolint:errcheck // it was only read
+	h := w.Header()
+	setHeaders(h, name)
+	h.Set("Cache-Control", f.keep)
+	if len(f.sizes) > 1 {
+		h.Set("Vary", "Accept-Encoding")
+	}
+	if f.tag != "" {
+		tag := `"` + f.tag + string(c) + `"` // each variant is its own to a cache
+		h.Set("ETag", tag)
+		if r.Header.Get("If-None-Match") == tag {
+			h.Del("Content-Type")
+			w.WriteHeader(http.StatusNotModified)
+			return true
+		}
+	}
+	if c != identity {
+		h.Set("Content-Encoding", c.name())
+	}
+	h.Set("Content-Length", f.sizes[c])
+	if r.Method != http.MethodHead {
+		_, _ = io.Copy(w, content) // a browser that is gone cannot be told
+	}
+	return true
+}
+
+// setHeaders puts on what every file of the front end goes out with.
+func setHeaders(h http.Header, name string) {
+	h.Set("Content-Type", mediaType(name))
 	h.Set("Content-Security-Policy", csp)
 	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY") // for browsers that do not know frame-ancestors
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store")
 }

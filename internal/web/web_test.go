@@ -1,119 +1,229 @@
 package web_test
 
 import (
-	"bytes"
+	"maps"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
 
 	"mooring/internal/web"
 )
 
-func render(t *testing.T, s web.Start) string {
+const (
+	script = "/assets/app-B1x9.js"
+	page   = "<!doctype html><title>Mooring</title>"
+)
+
+func built(t *testing.T) *web.App {
 	t.Helper()
-	var b bytes.Buffer
-	if err := web.New().Start(&b, s); err != nil {
+	files := fstest.MapFS{}
+	for name, content := range map[string]string{
+		".gitkeep": "", "index.html": page, "favicon.svg": "<svg/>", "robots.txt": "User-agent: *", "robots.txt.gz": "robots by gzip",
+		"assets/app-B1x9.js": "let a = 1", "assets/app-B1x9.js.br": "by brotli", "assets/app-B1x9.js.gz": "by gzip",
+		"assets/app-C2.css": "a{}", "assets/app-C2.css.gz": "css by gzip", "assets/mark-D3.woff2": "font", "assets/odd-E4.xyz": "odd",
+	} {
+		files[name] = &fstest.MapFile{Data: []byte(content)}
+	}
+	a, err := web.New(files)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b.String()
+	return a
 }
 
-func TestStartPageHoldsNothingInline(t *testing.T) {
-	t.Parallel()
-	page := render(t, web.Start{Address: "http://127.0.0.1:4747", Running: &web.Running{Upstreams: []web.Upstream{{Name: "demo"}}}})
-	// The policy would block each of these, and the page would look broken.
-	inline := regexp.MustCompile(`(?i)<style|\sstyle=|<script>|\son[a-z]+=|javascript:|https?://[^1]`)
-	if found := inline.FindString(page); found != "" {
-		t.Errorf("the page holds %q", found)
-	}
+// get asks for a file; status 0 says that there is none.
+func get(t *testing.T, a *web.App, path string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	return ask(t, a, http.MethodGet, path, header...)
 }
 
-func TestStartPageLoadsFilesThatExist(t *testing.T) {
-	t.Parallel()
-	names := regexp.MustCompile(`/static/[a-z.]+`).FindAllString(render(t, web.Start{}), -1)
-	if len(names) < 3 {
-		t.Fatalf("files = %v, want style sheet, script and mark", names)
+func ask(t *testing.T, a *web.App, method, path string, header ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
 	}
-	static := web.New().Static()
-	for _, name := range names {
-		w := httptest.NewRecorder()
-		static.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, name, http.NoBody))
-		if w.Code != http.StatusOK || w.Body.Len() == 0 {
-			t.Errorf("GET %s = %d, %d bytes", name, w.Code, w.Body.Len())
+	w := httptest.NewRecorder()
+	if !a.ServeFile(w, r) {
+		if w.Body.Len() > 0 || len(w.Header()) > 0 {
+			t.Errorf("%s is not there, and yet something was written: %v %s", path, w.Header(), w.Body)
 		}
-		if got := w.Header().Get("X-Content-Type-Options"); got != "nosniff" {
-			t.Errorf("GET %s: X-Content-Type-Options = %q", name, got)
-		}
+		w.Code = 0
 	}
+	return w
 }
 
-func TestStartPageEscapes(t *testing.T) {
-	t.Parallel()
-	page := render(t, web.Start{Address: "http://<b>x", Running: &web.Running{
-		Upstreams: []web.Upstream{{Name: "demo", Protocol: "openai", Models: []string{`m"<i>`}}},
-	}})
-	for _, tag := range []string{"<b>", "<i>"} {
-		if strings.Contains(page, tag) {
-			t.Errorf("the page holds a foreign %s", tag)
-		}
-	}
+func shown(t *testing.T, a *web.App, method string) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	a.ServePage(w, httptest.NewRequestWithContext(t.Context(), method, "/sessions/ses_1", http.NoBody))
+	return w
 }
 
-func TestStatic(t *testing.T) {
+// CONTRACT 6: strict CSP, on what is loaded as well as on pages, and on the page that says that there are none.
+func TestHeadersOfAllThatIsServed(t *testing.T) {
 	t.Parallel()
-	static := web.New().Static()
-	ask := func(path, tag string) *httptest.ResponseRecorder {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
-		r.Header.Set("If-None-Match", tag)
-		w := httptest.NewRecorder()
-		static.ServeHTTP(w, r)
-		return w
+	none, err := web.New(fstest.MapFS{".gitkeep": {}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	first := ask("/static/start.css", "")
-	if got := first.Header().Get("Content-Type"); got != "text/css; charset=utf-8" {
-		t.Errorf("Content-Type = %q", got)
-	}
-	if got := ask("/static/start.css", first.Header().Get("ETag")).Code; got != http.StatusNotModified {
-		t.Errorf("status with the tag = %d, want 304", got)
-	}
-	for _, path := range []string{"/static/", "/static/none.css", "/static/../start.html", "/start.html"} {
-		if got := ask(path, "").Code; got != http.StatusNotFound {
-			t.Errorf("GET %s = %d, want 404", path, got)
-		}
-	}
-}
-
-func TestModelToCopy(t *testing.T) {
-	t.Parallel()
-	up := func(protocol string, models ...string) web.Upstream {
-		return web.Upstream{Protocol: protocol, Models: models}
-	}
-	for _, row := range []struct {
-		name      string
-		upstreams []web.Upstream
-		want      string
-	}{
-		{"none known", nil, "MODEL"},
-		{"patterns are no names", []web.Upstream{up("both", "*", "gpt-*")}, "MODEL"},
-		{"the first name", []web.Upstream{up("openai", "*", "echo", "other")}, "echo"},
-		{"one that answers chat", []web.Upstream{up("anthropic", "claude-x"), up("openai", "gpt-x")}, "gpt-x"},
+	for name, w := range map[string]*httptest.ResponseRecorder{
+		"page": shown(t, built(t), http.MethodGet), "no page": shown(t, none, http.MethodGet), "script": get(t, built(t), script),
+		"favicon": get(t, built(t), "/favicon.svg"),
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			t.Parallel()
-			got := web.Start{Running: &web.Running{Upstreams: row.upstreams}}.Model()
-			if got != row.want {
-				t.Errorf("Model() = %s, want %s", got, row.want)
+		h := w.Header()
+		for header, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer",
+			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
+				"font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+		} {
+			if got := h.Get(header); got != want {
+				t.Errorf("%s: %s = %q, want %q", name, header, got, want)
 			}
-		})
+		}
 	}
 }
 
-func TestManyModelsAreCounted(t *testing.T) {
+func TestPage(t *testing.T) {
 	t.Parallel()
-	u := web.Upstream{Models: strings.Split("a b c d e f g h", " ")}
-	if got := len(u.Shown()) + u.Hidden(); got != 8 || u.Hidden() != 2 {
-		t.Errorf("shown and hidden = %d, hidden = %d; want 8, 2", got, u.Hidden())
+	w := shown(t, built(t), http.MethodGet)
+	if w.Code != http.StatusOK || w.Body.String() != page {
+		t.Errorf("page = %d %s", w.Code, w.Body)
+	}
+	// A page that was kept would ask the next binary for files it has not.
+	want := http.Header{"Cache-Control": {"no-store"}, "Content-Type": {"text/html; charset=utf-8"}, "Content-Length": {"37"}}
+	for name := range want {
+		if diff := cmp.Diff(want[name], w.Header()[name]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if w := shown(t, built(t), http.MethodHead); w.Code != http.StatusOK || w.Body.Len() > 0 || w.Header().Get("Content-Length") != "37" {
+		t.Errorf("HEAD = %d, %d bytes, Content-Length %s", w.Code, w.Body.Len(), w.Header().Get("Content-Length"))
+	}
+}
+
+// A binary of `go build` alone says how to get the pages, and holds nothing that the policy would block.
+func TestPageOfABinaryWithoutPages(t *testing.T) {
+	t.Parallel()
+	a, err := web.New(fstest.MapFS{".gitkeep": {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := shown(t, a, http.MethodGet)
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "make build") || w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("page = %d %v %s", w.Code, w.Header(), w.Body)
+	}
+	for _, blocked := range []string{"<style", " style=", "<script", "<link"} {
+		if strings.Contains(w.Body.String(), blocked) {
+			t.Errorf("the page holds %s", blocked)
+		}
+	}
+	if got := get(t, a, script).Code; got != 0 {
+		t.Errorf("a script is there: %d", got)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	a := built(t)
+	for _, row := range []struct{ path, kind, keep string }{
+		{script, "text/javascript; charset=utf-8", "public, max-age=31536000, immutable"},
+		{"/assets/app-C2.css", "text/css; charset=utf-8", "public, max-age=31536000, immutable"},
+		{"/assets/mark-D3.woff2", "font/woff2", "public, max-age=31536000, immutable"},
+		{"/assets/odd-E4.xyz", "application/octet-stream", "public, max-age=31536000, immutable"},
+		{"/favicon.svg", "image/svg+xml", "no-cache"},
+		{"/robots.txt", "text/plain; charset=utf-8", "no-cache"},
+	} {
+		w := get(t, a, row.path)
+		if got := w.Header().Get("Content-Type"); w.Code != http.StatusOK || got != row.kind {
+			t.Errorf("%s = %d, Content-Type %q, want %q", row.path, w.Code, got, row.kind)
+		}
+		if got := w.Header().Get("Cache-Control"); got != row.keep {
+			t.Errorf("%s: Cache-Control = %q, want %q", row.path, got, row.keep)
+		}
+		head := ask(t, a, http.MethodHead, row.path)
+		if diff := cmp.Diff(w.Header(), head.Header()); head.Code != http.StatusOK || head.Body.Len() > 0 || diff != "" {
+			t.Errorf("HEAD %s = %d, %d bytes; header (-GET +HEAD):\n%s", row.path, head.Code, head.Body.Len(), diff)
+		}
+	}
+	if diff := cmp.Diff([]string{"favicon.svg", "robots.txt"}, slices.Sorted(slices.Values(a.Files()))); diff != "" {
+		t.Errorf("files with a path of their own (-want +got):\n%s", diff)
+	}
+	for _, path := range []string{
+		"/assets/", "/assets", "/assets/none.js", "/assets/app-B1x9.js.gz", "/assets/app-B1x9.js.br", "/index.html", "/.gitkeep", "/",
+		"/assets/../index.html", "/assets/%2e%2e/index.html", "/assets/..%2findex.html", "/assets//app-B1x9.js", "/assets/app-B1x9.js/", "//index.html",
+	} {
+		if got := get(t, a, path).Code; got != 0 {
+			t.Errorf("GET %s = %d, want nothing", path, got)
+		}
+	}
+}
+
+func TestVariants(t *testing.T) {
+	t.Parallel()
+	a := built(t)
+	for _, row := range []struct{ rule, path, accept, coding, body string }{
+		{"what a browser sends", script, "gzip, deflate, br, zstd", "br", "by brotli"},
+		{"gzip alone", script, "gzip", "gzip", "by gzip"},
+		{"names in any case", script, "GZip", "gzip", "by gzip"},
+		{"no brotli there", "/assets/app-C2.css", "br, gzip", "gzip", "css by gzip"},
+		{"none there", "/assets/mark-D3.woff2", "br, gzip", "", "font"},
+		{"a weight of 0 is a refusal", script, "br;q=0, gzip;q=0.5", "gzip", "by gzip"},
+		{"so is 0.000", script, "br ; q=0.000 , gzip ; q=0.1", "gzip", "by gzip"},
+		{"any", script, "*", "br", "by brotli"},
+		{"any but", script, "br;q=0, *;q=0.1", "gzip", "by gzip"},
+		{"none", script, "identity", "", "let a = 1"},
+		{"all refused", script, "*;q=0", "", "let a = 1"},
+		{"nonsense", script, ",;q=,gzip;q=x", "", "let a = 1"},
+		{"not said", script, "", "", "let a = 1"},
+	} {
+		w := get(t, a, row.path, "Accept-Encoding", row.accept)
+		if got := w.Header().Get("Content-Encoding"); got != row.coding || w.Body.String() != row.body {
+			t.Errorf("%s: %s with %q is %q, %q; want %q, %q", row.rule, row.path, row.accept, got, w.Body, row.coding, row.body)
+		}
+		vary := ""
+		if row.path != "/assets/mark-D3.woff2" {
+			vary = "Accept-Encoding"
+		}
+		if got := w.Header().Get("Vary"); got != vary {
+			t.Errorf("%s: Vary = %q, want %q", row.rule, got, vary)
+		}
+	}
+	if got := get(t, a, script, "Accept-Encoding", "deflate", "Accept-Encoding", "gzip").Body.String(); got != "by gzip" {
+		t.Errorf("two lines of Accept-Encoding: %q", got)
+	}
+}
+
+func TestTagOfAFixedName(t *testing.T) {
+	t.Parallel()
+	a := built(t)
+	tags := map[string]bool{}
+	for _, accept := range []string{"gzip", "identity"} {
+		tag := get(t, a, "/robots.txt", "Accept-Encoding", accept).Header().Get("ETag")
+		tags[tag] = true
+		again := get(t, a, "/robots.txt", "Accept-Encoding", accept, "If-None-Match", tag)
+		if again.Code != http.StatusNotModified || again.Body.Len() > 0 || again.Header().Get("ETag") != tag {
+			t.Errorf("%s, asked for again by its tag: %d %q", accept, again.Code, again.Body)
+		}
+		if got := get(t, a, "/robots.txt", "Accept-Encoding", accept, "If-None-Match", `"other"`).Code; got != http.StatusOK {
+			t.Errorf("%s, by another tag: %d", accept, got)
+		}
+	}
+	if len(tags) != 2 {
+		t.Errorf("tags = %v, want one for each variant", slices.Collect(maps.Keys(tags)))
+	}
+}
+
+// What is embedded, built or not, can be served.
+func TestEmbedded(t *testing.T) {
+	t.Parallel()
+	if w := shown(t, web.Embedded(), http.MethodGet); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "Mooring") {
+		t.Errorf("page = %d %s", w.Code, w.Body)
 	}
 }

@@ -1,8 +1,6 @@
 package workspace
 
 import (
-	"bytes"
-	"log/slog"
 	"net/http"
 
 	"mooring"
@@ -10,55 +8,30 @@ import (
 	"mooring/internal/web"
 )
 
-// PagesOptions is what the start page shows. All fields must be set.
-type PagesOptions struct {
-	Caller    func(*http.Request) (mooring.Caller, error)
-	Version   string
-	Store     string                // kind of store: "SQLite", "PostgreSQL"
-	Keys      func() bool           // whether clients need a key; a reload may change it
-	Upstreams func() []web.Upstream // as they stand now, in the order of the configuration
-	Log       *slog.Logger
-}
-
-// Pages serves the start page and the files it needs.
+// Pages serves the front end. It shows the same to everybody, whoever asks: what there is to see comes from the API.
 type Pages struct {
-	o     PagesOptions
-	pages *web.Pages
+	app *web.App
 }
 
-// NewPages builds the start page's handler.
-func NewPages(o PagesOptions) *Pages {
-	return &Pages{o: o, pages: web.New()}
-}
+// NewPages builds the pages' handler.
+func NewPages(app *web.App) *Pages { return &Pages{app: app} }
 
-// Mount adds the routes.
+// Mount adds the routes. The name of a chat or session may hold slashes, escaped or not, so these take all that follows.
 func (p *Pages) Mount(mux Mux) {
-	mux.Handle("GET /{$}", http.HandlerFunc(p.start))
-	mux.Handle("GET /static/", p.pages.Static())
+	for _, path := range []string{
+		"/{$}", "/chat", "/chat/{friendly_id...}", "/sessions", "/sessions/{id...}", "/search", "/upstreams", "/usage", "/tenants", "/sign-in",
+	} {
+		mux.Handle("GET "+path, http.HandlerFunc(p.app.ServePage))
+	}
+	mux.Handle("GET /assets/", http.HandlerFunc(p.file))
+	for _, name := range p.app.Files() {
+		mux.Handle("GET /"+name, http.HandlerFunc(p.file))
+	}
 }
 
-// start shows how to point a client here; what runs it shows only to those who may use it.
-func (p *Pages) start(w http.ResponseWriter, r *http.Request) {
-	_, err := p.o.Caller(r)
-	start := web.Start{Address: address(r), Keys: p.o.Keys()}
-	if err == nil {
-		start.Running = &web.Running{Version: p.o.Version, Store: p.o.Store, Upstreams: p.o.Upstreams()}
+// file never answers a missing script with a page: the browser would try to run it.
+func (p *Pages) file(w http.ResponseWriter, r *http.Request) {
+	if !p.app.ServeFile(w, r) {
+		problem.Write(w, mooring.API, mooring.Errorf(mooring.CodeNotFound, "This version of the pages has no such file; reload the page."))
 	}
-	var page bytes.Buffer
-	if err := p.pages.Start(&page, start); err != nil {
-		p.o.Log.LogAttrs(r.Context(), slog.LevelError, "start page not rendered", slog.Any("err", err))
-		problem.Write(w, mooring.API, err)
-		return
-	}
-	web.SetHeaders(w.Header())
-	_, _ = w.Write(page.Bytes())
-}
-
-// address is how the client reached this server. The Host has passed the server's own check before.
-func address(r *http.Request) string {
-	scheme := "http"
-	if r.TLS != nil {
-		scheme = "https"
-	}
-	return scheme + "://" + r.Host
 }

@@ -1,5 +1,5 @@
 // Package workspace serves what people and their pages read: the session API (sessions, messages and turns of the caller's
-// own tenant, as JSON), the chats of pages, and the start page.
+// own tenant, as JSON), the chats of pages, and the pages of the front end.
 //
 // What it changes it hands to the turn log, one change a request; a message that a page sends it makes a turn's request of, and
 // hands it to turn. It tells turns to listeners in events, and never looks outside the caller's tenant. Its goroutines are those of

@@ -167,22 +167,30 @@ export interface Upstream {
   name: string;
   health: "healthy" | "unhealthy" | "unknown" | "draining" | string;
   models: string[];
-  protocols?: string[];
-  draining?: boolean;
   /** What follows is for operators only. */
+  protocol?: "openai" | "anthropic" | "both" | string;
+  /** Empty for a built-in model. */
   url?: string;
   in_flight?: number;
-  pinned?: number;
-  errors_last_hour?: number;
-  turns_last_hour?: number;
+  /** The figures of the store are null while that cannot be asked. */
+  pinned?: number | null;
+  errors_last_hour?: number | null;
+  turns_last_hour?: number | null;
   duration_p50_ms?: number | null;
   duration_p95_ms?: number | null;
   first_byte_p50_ms?: number | null;
   reason?: string | null;
 }
 
+/** What the pages read of /api/stats. */
+export interface Stats {
+  /** The list that prices come from where the configuration has none. */
+  prices?: { date: string; source: string; models: number };
+}
+
 export interface UsageRow {
-  name: string;
+  /** Null where there is none: no key, no model, no upstream. */
+  name: string | null;
   turns: number;
   failed: number;
   usage: CostedUsage;

@@ -7,6 +7,7 @@ export { Cost, RelativeTime, Tokens, useNow } from "./Figures";
 export * as format from "./format";
 export { Input, Select } from "./Input";
 export { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine, MenuLink } from "./Menu";
+export { Segments } from "./Segments";
 export { Spinner } from "./Spinner";
 export { EmptyState, ErrorState, Skeleton } from "./states";
 export { Tabs, type Tab } from "./Tabs";

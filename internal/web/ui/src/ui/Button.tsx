@@ -45,16 +45,18 @@ export interface IconButtonProps extends ComponentProps<"button"> {
   look?: Look;
   size?: "md" | "sm";
   side?: "top" | "bottom" | "left" | "right";
+  round?: boolean;
 }
 
-export function IconButton({ label, look = "quiet", size = "md", side, className, children, ...rest }: IconButtonProps) {
+export function IconButton({ label, look = "quiet", size = "md", side, round, className, children, ...rest }: IconButtonProps) {
   return (
     <Tooltip text={label} side={side}>
       <button
         type="button"
         aria-label={label}
         className={cx(
-          "inline-flex shrink-0 items-center justify-center rounded-lg transition-colors disabled:opacity-40",
+          "inline-flex shrink-0 items-center justify-center transition-colors disabled:opacity-40",
+          round ? "rounded-full" : "rounded-lg",
           size === "md" ? "size-9" : "size-7",
           looks[look],
           className,

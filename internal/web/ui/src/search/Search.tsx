@@ -182,7 +182,7 @@ function Result({ result, query: asked, onKey }: { result: SearchResult; query: 
         label="Open the chat"
         size="sm"
         side="left"
-        className="absolute top-1/2 right-2.5 -translate-y-1/2 opacity-0 group-focus-within/result:opacity-100 group-hover/result:opacity-100 pointer-coarse:opacity-100"
+        className="absolute top-1/2 right-2.5 -translate-y-1/2 opacity-0 group-focus-within/result:opacity-100 group-hover/result:opacity-100 pointer-coarse:opacity-60"
         onClick={() => go(chatAddress({ id: result.session_id, friendly_id: "" }, result.message_id))}
       >
         <MessageSquare className="size-4" />

@@ -2,11 +2,12 @@ import { ChevronRight, Ellipsis, Pin } from "lucide-react";
 import { memo, type MouseEvent } from "react";
 import { Link } from "wouter";
 import type { Session } from "@/api/types";
-import { Badge, Cost, cx, IconButton, Menu, RelativeTime, Spinner, StateBadge, Tokens } from "@/ui";
+import { Badge, cx, IconButton, Menu, RelativeTime, Spinner, StateBadge, Tokens } from "@/ui";
 import { SessionActions } from "./actions";
-import { columns, grid } from "./columns";
+import { columnsOf, placeOf } from "./columns";
 import { allTokens } from "./list";
 import { relations, sessionAddress, titleOf } from "./names";
+import { Price } from "./Price";
 import type { Row } from "./rows";
 
 interface Place {
@@ -14,6 +15,7 @@ interface Place {
   top: number;
   height: number;
   wide: boolean;
+  projects: boolean;
   current: boolean;
   onFocus: (key: string) => void;
   onOpen: (event: MouseEvent, row: Row) => void;
@@ -28,7 +30,6 @@ interface SessionRowProps extends Place {
 
 const frame = "absolute inset-x-0 top-0 border-b border-line/70 px-4 outline-offset-[-2px] md:px-3";
 
-/** What the tree below a row says in the row: the figures are those of all of it. */
 const indents = ["", "pl-5", "pl-10", "pl-15"];
 const indent = (level: number) => indents[Math.min(level - 1, indents.length - 1)];
 
@@ -45,25 +46,25 @@ export const SessionRow = memo(function SessionRow(props: SessionRowProps) {
       onFocus={() => onFocus(row.key)}
       onClick={(event) => onOpen(event, row)}
       style={{ height, transform: `translateY(${top}px)` }}
-      className={cx(frame, "group/row cursor-pointer hover:bg-hover/60", row.level > 1 && "bg-canvas/60")}
+      className={cx(frame, "group/row cursor-pointer hover:bg-hover/60", row.level > 1 && "bg-canvas")}
     >
       {wide ? <WideCells {...props} /> : <Card {...props} />}
     </div>
   );
 });
 
-function WideCells({ row, current, onToggle, onRename, onChanged }: SessionRowProps) {
+function WideCells({ row, projects, current, onToggle, onRename, onChanged }: SessionRowProps) {
   const { session } = row;
   const use = row.opens ? session.tree_usage : session.usage;
   return (
-    <div role="presentation" className={cx(grid, "h-full text-sm")}>
+    <div role="presentation" className={cx(columnsOf(projects).grid, "h-full text-sm")}>
       <span role="gridcell" className={cx("flex min-w-0 items-center gap-1", indent(row.level))}>
         <Expander row={row} onToggle={onToggle} />
         <Title session={session} />
       </span>
-      <Text value={session.client} className={columns[1]!.className} />
-      <Text value={session.project} className={columns[2]!.className} />
-      <Text value={session.upstream} className={columns[3]!.className} />
+      <Text value={session.client} className={placeOf("Client")} />
+      {projects && <Text value={session.project} className={placeOf("Project")} />}
+      <Text value={session.upstream} className={placeOf("Upstream")} />
       <span role="gridcell">
         <StateBadge state={session.state} />
       </span>
@@ -73,7 +74,7 @@ function WideCells({ row, current, onToggle, onRename, onChanged }: SessionRowPr
         {row.opens && <span className="sr-only"> with sub-agents</span>}
       </span>
       <span role="gridcell" className="num text-right text-soft">
-        <Cost usd={use.cost_usd} />
+        <Price use={use} />
       </span>
       <span role="gridcell" className="num truncate text-right text-soft">
         <RelativeTime at={session.updated_at} />
@@ -109,7 +110,7 @@ function Card({ row, current, onToggle, onRename, onChanged }: SessionRowProps) 
         <StateBadge state={session.state} />
         <span>{session.turns} {session.turns === 1 ? "turn" : "turns"}</span>
         <span><Tokens count={allTokens(use)} /> tokens</span>
-        <Cost usd={use.cost_usd} />
+        <Price use={use} />
       </span>
     </div>
   );
@@ -184,7 +185,7 @@ export function NoteRow({ row, index, top, height, current, onFocus, onOpen }: P
       onFocus={() => onFocus(row.key)}
       onClick={(event) => onOpen(event, row)}
       style={{ height, transform: `translateY(${top}px)` }}
-      className={cx(frame, "flex items-center bg-canvas/60 text-sm text-faint")}
+      className={cx(frame, "flex items-center bg-canvas text-sm text-faint")}
     >
       <span role="gridcell" className={cx("flex items-center gap-2 pl-6", indent(row.level))}>
         {row.note === "loading" && <Spinner />} {notes[row.note]}

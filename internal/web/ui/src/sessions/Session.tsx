@@ -1,20 +1,23 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Copy, Download, Ellipsis, FileQuestion, FileText, MessageSquare } from "lucide-react";
-import { useEffect, useState } from "react";
+import { Download, Ellipsis, FileJson, FileQuestion, FileText, MessageSquare } from "lucide-react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useParams, usePathRest } from "@/app/address";
+import { useWide } from "@/app/media";
 import { Page } from "@/app/Page";
 import { ApiError, api, query, sessionPath } from "@/api/client";
 import { useSession } from "@/api/hooks";
 import { keys } from "@/api/keys";
 import type { Session as Shown, SessionPage } from "@/api/types";
-import { Button, EmptyState, ErrorState, IconButton, Menu, MenuLink, RelativeTime, Skeleton, StateBadge, Tabs } from "@/ui";
+import { Button, EmptyState, ErrorState, IconButton, Menu, MenuLine, MenuLink, RelativeTime, Skeleton, StateBadge, Tabs } from "@/ui";
 import { RenameDialog, SessionActions } from "./actions";
 import { chatAddress, sessionAddress, titleOf } from "./names";
 import { Facts } from "./page/Facts";
-import { Messages } from "./page/Messages";
 import { Timeline } from "./page/Timeline";
 import { Tree, useTree } from "./page/Tree";
+
+// The messages bring the chat page's Markdown with them.
+const Messages = lazy(() => import("./page/Messages"));
 
 /** One session, by its internal id or its key. */
 export default function Session() {
@@ -92,6 +95,7 @@ type TabName = "turns" | "messages" | "tree";
 function Found({ session }: { session: Shown }) {
   const [, go] = useLocation();
   const params = useParams();
+  const wide = useWide();
   const tip = params.get("tip");
   const tab = tabOf(params.get("tab"), tip);
   const client = useQueryClient();
@@ -113,9 +117,11 @@ function Found({ session }: { session: Shown }) {
       title={titleOf(session)}
       actions={
         <>
-          <Button icon={<MessageSquare className="size-4" />} onClick={() => go(chatAddress(session, tip))}>Open the chat</Button>
-          <Export session={session} tip={tip} />
-          <Menu trigger={<IconButton label="More"><Ellipsis className="size-4.5" /></IconButton>}>
+          {wide && <Button icon={<MessageSquare className="size-4" />} onClick={() => go(chatAddress(session, tip))}>Open the chat</Button>}
+          {wide && <Menu trigger={<Button icon={<Download className="size-4" />}>Export</Button>}><Exports session={session} tip={tip} /></Menu>}
+          <Menu trigger={<IconButton label="More" look={wide ? "quiet" : "plain"}><Ellipsis className="size-4.5" /></IconButton>}>
+            {!wide && <Exports session={session} tip={tip} />}
+            {!wide && <MenuLine />}
             <SessionActions session={session} onChanged={changed} onRename={() => setRenaming(true)} onRemoved={() => go("/sessions")} />
           </Menu>
         </>
@@ -129,7 +135,11 @@ function Found({ session }: { session: Shown }) {
           onChange={(value) => set({ tab: value, tip: value === "messages" ? tip : null })}
           tabs={[
             { value: "turns", label: <Counted word="Turns" n={session.turns} />, content: <Timeline session={session} /> },
-            { value: "messages", label: "Messages", content: <Messages session={session} tip={tip} onTip={(next) => set({ tab: "messages", tip: next })} /> },
+            { value: "messages", label: "Messages", content: (
+                <Suspense fallback={null}>
+                  <Messages session={session} tip={tip} onTip={(next) => set({ tab: "messages", tip: next })} />
+                </Suspense>
+              ) },
             { value: "tree", label: <Counted word="Tree" n={below > 1 ? below : null} />, content: <Tree session={session} tree={tree} /> },
           ]}
         />
@@ -151,12 +161,12 @@ const Counted = ({ word, n }: { word: string; n: number | null }) => (
   </>
 );
 
-function Export({ session, tip }: { session: Shown; tip: string | null }) {
+function Exports({ session, tip }: { session: Shown; tip: string | null }) {
   const address = (format: string) => `${sessionPath(session.id)}/export${query({ format, tip })}`;
   return (
-    <Menu trigger={<Button icon={<Download className="size-4" />}>Export</Button>}>
-      <MenuLink icon={<FileText />} href={address("markdown")} download>Markdown, for reading</MenuLink>
-      <MenuLink icon={<Copy />} href={address("jsonl")} download>JSON Lines, for programs</MenuLink>
-    </Menu>
+    <>
+      <MenuLink icon={<FileText />} href={address("markdown")} download>Export as Markdown</MenuLink>
+      <MenuLink icon={<FileJson />} href={address("jsonl")} download>Export as JSON Lines</MenuLink>
+    </>
   );
 }

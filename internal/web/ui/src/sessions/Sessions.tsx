@@ -1,4 +1,4 @@
-import { ArrowUp, Layers, RotateCw, Search, SlidersHorizontal, X } from "lucide-react";
+import { ArrowUp, Layers, Search, SlidersHorizontal, X } from "lucide-react";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { useParams } from "@/app/address";
@@ -10,7 +10,7 @@ import { Button, cx, EmptyState, ErrorState, Input, Skeleton } from "@/ui";
 import { RenameDialog } from "./actions";
 import { FilterFields } from "./FilterFields";
 import { filterParams, narrowed, noFilters, parseFilters, type Filters } from "./filters";
-import { totalText } from "./list";
+import { totalText, type ListState } from "./list";
 import { flatten } from "./rows";
 import { Table, type TableHandle } from "./Table";
 import { useList } from "./useList";
@@ -19,7 +19,8 @@ export default function Sessions() {
   const params = useParams();
   const filters = useMemo(() => parseFilters(params), [params]);
   const { list, state, hidden } = useList(filters);
-  const rows = useMemo(() => flatten(state, hidden), [state, hidden]);
+  const shown = useLast(state);
+  const rows = useMemo(() => flatten(shown, hidden), [shown, hidden]);
   const [renaming, setRenaming] = useState<Session | null>(null);
   const table = useRef<TableHandle>(null);
   const search = useRef<HTMLInputElement>(null);
@@ -38,25 +39,26 @@ export default function Sessions() {
     if (filters.show === "main" ? session.archived : filters.show === "archived" && !session.archived) list.drop(session.id);
   }, [list, filters.show]);
 
-  const nothing = state.rows.length === 0 && state.fresh === 0;
+  const nothing = shown.rows.length === 0 && shown.fresh === 0;
+  const stale = shown !== state;
   return (
     <Page
       fill
       title="Sessions"
-      actions={<Total total={state.total} narrowed={narrowed(filters) > 0 || filters.q !== ""} />}
-      toolbar={<Toolbar filters={filters} rows={state.rows} search={search} onDown={() => table.current?.focus()} />}
+      actions={<Total total={shown.total} narrowed={narrowed(filters) > 0 || filters.q !== ""} />}
+      toolbar={<Toolbar filters={filters} rows={shown.rows} search={search} onDown={() => table.current?.focus()} />}
     >
-      <div className="relative flex min-h-0 flex-1 flex-col">
-        {state.error && nothing ? (
+      <div aria-busy={stale} className={cx("relative flex min-h-0 flex-1 flex-col transition-opacity", stale && "pointer-events-none opacity-55")}>
+        {state.error && state.rows.length === 0 ? (
           <ErrorState error={state.error} retry={() => void list.more()} />
-        ) : state.total === null ? (
+        ) : shown.total === null ? (
           <Waiting />
         ) : nothing ? (
           <Nothing filters={filters} />
         ) : (
-          <Table ref={table} list={list} state={state} rows={rows} onRename={setRenaming} onChanged={changed} />
+          <Table ref={table} list={list} state={shown} rows={rows} onRename={setRenaming} onChanged={changed} />
         )}
-        {state.fresh > 0 && (
+        {!stale && state.fresh > 0 && (
           <button
             type="button"
             onClick={showNew}
@@ -69,6 +71,13 @@ export default function Sessions() {
       <RenameDialog session={renaming} onClose={() => setRenaming(null)} onChanged={changed} />
     </Page>
   );
+}
+
+/** A list, or the one before it until it is there: choosing another filter does not empty the page. */
+function useLast(state: ListState): ListState {
+  const last = useRef(state);
+  if (state.total !== null || state.error !== null) last.current = state;
+  return last.current.total === null ? state : last.current;
 }
 
 /** "/" goes to the filter here, where it goes to the search page elsewhere. */
@@ -136,7 +145,7 @@ function Toolbar({ filters, rows, search, onDown }: { filters: Filters; rows: Se
         aria-keyshortcuts="/"
         placeholder="Title or key"
         icon={<Search />}
-        className="min-w-40 flex-1 md:max-w-80"
+        className="min-w-40 flex-1 md:max-w-80 [&>input::-webkit-search-cancel-button]:hidden"
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
@@ -200,13 +209,3 @@ const Waiting = () => (
     ))}
   </div>
 );
-
-/** Below the rows: the next page could not be read. */
-export function PageFailed({ retry }: { retry: () => void }) {
-  return (
-    <p role="alert" className="flex items-center justify-center gap-3 border-t border-line py-2 text-sm text-bad">
-      The next sessions could not be loaded.
-      <Button size="sm" icon={<RotateCw className="size-3.5" />} onClick={retry}>Try again</Button>
-    </p>
-  );
-}

@@ -1,15 +1,15 @@
+import { RotateCw } from "lucide-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useImperativeHandle, useRef, useState, type KeyboardEvent, type MouseEvent, type Ref } from "react";
 import { useLocation } from "wouter";
 import { useWide } from "@/app/media";
 import type { Session } from "@/api/types";
-import { cx, Spinner } from "@/ui";
+import { Button, cx, Spinner } from "@/ui";
 import type { ListState, SessionList } from "./list";
 import { sessionAddress } from "./names";
 import { NoteRow, SessionRow } from "./Row";
-import { columns, grid } from "./columns";
+import { columnsOf } from "./columns";
 import { parentOf, type Row } from "./rows";
-import { PageFailed } from "./Sessions";
 
 export interface TableHandle {
   /** Nobody points at a row or stands in one, and the list's head is in sight: rows may move. */
@@ -51,6 +51,8 @@ export function Table({ list, state, rows, onRename, onChanged, ref }: TableProp
   });
   useEffect(() => virtual.measure(), [virtual, wide]);
 
+  const projects = state.projects;
+  const { columns, grid } = columnsOf(projects);
   const items = virtual.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => {
@@ -129,7 +131,7 @@ export function Table({ list, state, rows, onRename, onChanged, ref }: TableProp
           {items.map((item) => {
             const row = rows[item.index];
             if (!row) return null;
-            const shared = { index: item.index, top: item.start, height: item.size, wide, current: item.index === at };
+            const shared = { index: item.index, top: item.start, height: item.size, wide, projects, current: item.index === at };
             return row.kind === "session" ? (
               <SessionRow
                 key={row.key}
@@ -154,5 +156,15 @@ export function Table({ list, state, rows, onRename, onChanged, ref }: TableProp
       </div>
       {state.error !== null && <PageFailed retry={() => void list.more()} />}
     </>
+  );
+}
+
+/** Below the rows: the next page could not be read. */
+function PageFailed({ retry }: { retry: () => void }) {
+  return (
+    <p role="alert" className="flex items-center justify-center gap-3 border-t border-line py-2 text-sm text-bad">
+      The next sessions could not be loaded.
+      <Button size="sm" icon={<RotateCw className="size-3.5" />} onClick={retry}>Try again</Button>
+    </p>
   );
 }

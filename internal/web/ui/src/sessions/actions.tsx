@@ -80,6 +80,9 @@ export function RenameDialog({ session, onClose, onChanged }: { session: Session
 
 const longestTitle = 200;
 
+/** Where a dialog puts the focus as it opens. React has no attribute for it: its own focuses before the dialog is there. */
+const beginHere = (field: HTMLInputElement | null) => field?.setAttribute("autofocus", "");
+
 function RenameForm({ session, onClose, onChanged }: { session: Session; onClose: () => void; onChanged: (session: Session) => void }) {
   const [title, setTitle] = useState(session.title);
   const [busy, setBusy] = useState(false);
@@ -95,7 +98,7 @@ function RenameForm({ session, onClose, onChanged }: { session: Session; onClose
     >
       <Input
         aria-label="Title"
-        autoFocus
+        ref={beginHere}
         value={title}
         maxLength={longestTitle}
         placeholder={titleOf({ ...session, title: "" })}

@@ -19,6 +19,8 @@ export interface ListState {
   rows: Session[];
   below: ReadonlyMap<SessionID, Below>;
   parents: ReadonlySet<SessionID>;
+  /** Whether any of the sessions has a project. */
+  projects: boolean;
   total: number | null;
   loading: boolean;
   more: boolean;
@@ -32,7 +34,7 @@ const nextPages = 200; // the most that the server gives
 const onesAtMost = 20;
 const openAtMost = 8;
 
-const empty: ListState = { rows: [], below: new Map(), parents: new Set(), total: null, loading: true, more: false, error: null, fresh: 0 };
+const empty: ListState = { rows: [], below: new Map(), parents: new Set(), projects: false, total: null, loading: true, more: false, error: null, fresh: 0 };
 
 /** Newest activity first; two of one moment by id, as the server does. */
 export const newestFirst = (a: Session, b: Session) =>
@@ -227,10 +229,12 @@ export class SessionList {
   }
 
   #tell(change: Partial<ListState>) {
+    const rows = this.#order.map((id) => this.#known.get(id)!);
     this.#state = {
       ...this.#state,
       ...change,
-      rows: this.#order.map((id) => this.#known.get(id)!),
+      rows,
+      projects: this.#state.projects || rows.some((row) => row.project !== null),
       below: new Map(this.#below),
       fresh: this.#fresh.size,
     };

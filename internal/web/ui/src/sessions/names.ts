@@ -13,4 +13,4 @@ export const relations: Record<Exclude<Relation, "main">, { word: string; meanin
 export const sessionAddress = (id: SessionID, at?: MessageID | null) => `/sessions/${encodeURIComponent(id)}${at ? `?tip=${encodeURIComponent(at)}` : ""}`;
 
 export const chatAddress = (session: Pick<Session, "id" | "friendly_id">, at?: MessageID | null) =>
-  `/chat/${encodeURIComponent(session.friendly_id || session.id)}${at ? `?tip=${encodeURIComponent(at)}` : ""}`;
+  `/chat/${encodeURIComponent(session.friendly_id || session.id)}${at ? `?message=${encodeURIComponent(at)}` : ""}`;

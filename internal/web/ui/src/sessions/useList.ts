@@ -28,7 +28,7 @@ export function useList(filters: Filters) {
   return { list, state, hidden: useGone(list) };
 }
 
-/** What is no longer pending is gone, or there again: the server knows. */
+/** Which sessions are as good as deleted. One that no longer is, is read again: meanwhile it may have changed. */
 function useGone(list: SessionList): ReadonlySet<SessionID> {
   const hidden = useHidden();
   const before = useRef(hidden);

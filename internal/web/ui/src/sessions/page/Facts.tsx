@@ -2,29 +2,30 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { useSession } from "@/api/hooks";
 import type { CostedUsage, Session, SessionID } from "@/api/types";
-import { Badge, CopyButton, cx, format, RelativeTime, StateBadge, Tokens } from "@/ui";
+import { Badge, CopyButton, cx, RelativeTime, StateBadge, Tokens } from "@/ui";
 import { hasTree } from "../list";
+import { Price } from "../Price";
 import { relations, sessionAddress, titleOf } from "../names";
 
 /** What a session is, and what it has used. */
 export function Facts({ session }: { session: Session }) {
   return (
-    <div className="grid gap-3 lg:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
-      <dl className="grid grid-cols-2 content-start gap-x-6 gap-y-3 rounded-2xl border border-line bg-raised p-4 text-sm sm:grid-cols-3">
+    <div className="grid gap-3 lg:grid-cols-[minmax(0,1fr)_20rem]">
+      <dl className="grid grid-cols-2 content-start gap-x-6 gap-y-3.5 rounded-2xl border border-line bg-raised p-4 text-sm sm:grid-cols-4">
         <Fact name="State"><StateBadge state={session.state} /></Fact>
         <Fact name="Last activity"><RelativeTime at={session.updated_at} /></Fact>
         <Fact name="Begun"><RelativeTime at={session.created_at} /></Fact>
+        <Fact name="Upstream">{session.upstream}</Fact>
         <Fact name="Client">{session.client}</Fact>
         <Fact name="Project">{session.project}</Fact>
-        <Fact name="Upstream">{session.upstream}</Fact>
-        <Fact name={session.models.length > 1 ? "Models" : "Model"}>{session.models.join(", ") || null}</Fact>
-        <Relation session={session} />
+        <Fact name={session.models.length > 1 ? "Models" : "Model"} wide>{session.models.join(", ") || null}</Fact>
         <Fact name="Key" wide>
           <Code text={session.key} label="Copy the key" />
         </Fact>
         <Fact name="Id" wide>
           <Code text={session.id} label="Copy the id" />
         </Fact>
+        <Relation session={session} />
       </dl>
       <Use session={session} />
     </div>
@@ -33,7 +34,7 @@ export function Facts({ session }: { session: Session }) {
 
 function Fact({ name, wide, children }: { name: string; wide?: boolean; children: ReactNode }) {
   return (
-    <div className={cx("min-w-0", wide && "col-span-2 sm:col-span-3")}>
+    <div className={cx("min-w-0", wide && "col-span-2")}>
       <dt className="text-xs text-faint">{name}</dt>
       <dd className="mt-0.5 min-w-0 break-words">{children ?? <span className="text-faint">–</span>}</dd>
     </div>
@@ -51,7 +52,7 @@ function Relation({ session }: { session: Session }) {
   if (session.relation === "main" && session.parent_id === null) return null;
   const relation = session.relation === "main" ? null : relations[session.relation];
   return (
-    <div className="col-span-2 min-w-0">
+    <div className="col-span-full min-w-0">
       <dt className="text-xs text-faint">Stands below</dt>
       <dd className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1">
         {relation && <span title={relation.meaning}><Badge>{relation.word}</Badge></span>}
@@ -83,7 +84,7 @@ function Use({ session }: { session: Session }) {
     ["Read from cache", (usage) => <Tokens count={usage.cache_read_tokens} />],
     ["Written to cache", (usage) => <Tokens count={usage.cache_write_tokens} />],
     ["Output", (usage) => <Tokens count={usage.output_tokens} />],
-    ["Cost", (usage) => <Price usd={usage.cost_usd} />],
+    ["Cost", (usage) => <Price use={usage} />],
   ];
   return (
     <div className="rounded-2xl border border-line bg-raised p-4">
@@ -108,10 +109,4 @@ function Use({ session }: { session: Session }) {
       </table>
     </div>
   );
-}
-
-/** A cost in figures, or the word for one that is not known, with where to set it. */
-export function Price({ usd }: { usd: number | null }) {
-  if (usd === null) return <span className="text-faint" title="The price of a model used here is not known. Set it under `prices:` in the configuration.">unknown</span>;
-  return <span title={`$${usd}`}>{format.cost(usd)}</span>;
 }

@@ -4,11 +4,11 @@ import { useLocation } from "wouter";
 import { ApiError, api, sentence, sessionPath } from "@/api/client";
 import { useMe } from "@/api/hooks";
 import type { Message, MessageID, Session } from "@/api/types";
+import { Blocks, type Results } from "@/chat/Message";
 import { arrange, type Shown } from "@/chat/parts";
 import { Badge, Button, CopyButton, cx, EmptyState, ErrorState, IconButton, RelativeTime, Skeleton, toast } from "@/ui";
 import { chatAddress, sessionAddress } from "../names";
 import { place, useBranch } from "./branch";
-import { Said, type Results } from "./Said";
 
 interface MessagesProps {
   session: Session;
@@ -17,7 +17,7 @@ interface MessagesProps {
 }
 
 /** What was said, branch by branch. */
-export function Messages({ session, tip, onTip }: MessagesProps) {
+export default function Messages({ session, tip, onTip }: MessagesProps) {
   const branch = useBranch(session.id, tip);
   const me = useMe();
   useShow(tip, branch.found && !branch.isPlaceholderData);
@@ -73,7 +73,7 @@ function OneMessage({ shown, results, session, marked, onTip }: { shown: Shown; 
       className={cx("group/message scroll-mt-32 border-t border-line/70 py-3.5 first:border-0", marked && "-mx-4 rounded-xl bg-accent-soft/60 px-4")}
     >
       <div className="mb-1 flex min-h-7 flex-wrap items-center gap-x-2.5 gap-y-1 text-sm">
-        <h3 className={cx("font-semibold", message.role === "assistant" ? "text-accent" : message.role === "user" ? "" : "text-soft")}>{roles[message.role] ?? message.role}</h3>
+        <h2 className={cx("font-semibold", message.role === "assistant" ? "text-accent" : message.role === "user" ? "" : "text-soft")}>{roles[message.role] ?? message.role}</h2>
         <RelativeTime at={message.created_at} className="text-xs text-faint" />
         {message.state !== "completed" && <Badge tone={message.state === "failed" ? "bad" : "neutral"}>{message.state === "cancelled" ? "stopped" : message.state}</Badge>}
         <Branches message={message} onTip={onTip} />
@@ -83,7 +83,7 @@ function OneMessage({ shown, results, session, marked, onTip }: { shown: Shown; 
           <ForkHere session={session} id={message.id} />
         </span>
       </div>
-      <Said blocks={blocks} results={results} />
+      {blocks.length === 0 ? <p className="text-sm text-faint">No text is kept.</p> : <Blocks blocks={blocks} results={results} user={message.role !== "assistant"} />}
     </li>
   );
 }

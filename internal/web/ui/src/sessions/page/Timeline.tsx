@@ -6,7 +6,7 @@ import { keys } from "@/api/keys";
 import type { Session, Turn, TurnPage } from "@/api/types";
 import { Badge, Button, cx, EmptyState, ErrorState, format, RelativeTime, Skeleton, StateBadge, Tokens } from "@/ui";
 import { barOf, scaleOf, type Bar } from "./bars";
-import { Price } from "./Facts";
+import { Price } from "../Price";
 import { TurnDetail } from "./TurnDetail";
 
 const pageSize = 100;
@@ -33,7 +33,7 @@ export function Timeline({ session }: { session: Session }) {
         <span>State</span>
         <span>Model</span>
         <span className="flex items-center justify-between gap-2">
-          <Legend /> <span className="num">{format.duration(scale)}</span>
+          <Legend /> <span className="num">up to {format.duration(scale)}</span>
         </span>
         <span className="text-right">Input</span>
         <span className="text-right">Cached</span>
@@ -100,7 +100,7 @@ function TurnRow({ turn, bar }: { turn: Turn; bar: Bar }) {
           <Figure n={turn.usage.input_tokens} word="input" />
           <Figure n={turn.usage.cache_read_tokens} word="read from cache" />
           <Figure n={turn.usage.output_tokens} word="output" />
-          <span className="num text-right text-soft"><Price usd={turn.cost_usd} /></span>
+          <span className="num text-right text-soft"><Price use={{ ...turn.usage, cost_usd: turn.cost_usd }} /></span>
           <RelativeTime at={turn.started_at} className="num truncate text-right text-soft" />
         </span>
         <span className="flex flex-col gap-1.5 py-2.5 md:hidden">
@@ -114,7 +114,7 @@ function TurnRow({ turn, bar }: { turn: Turn; bar: Bar }) {
             <span><Tokens count={turn.usage.input_tokens} /> in</span>
             <span><Tokens count={turn.usage.cache_read_tokens} /> cached</span>
             <span><Tokens count={turn.usage.output_tokens} /> out</span>
-            <Price usd={turn.cost_usd} />
+            <Price use={{ ...turn.usage, cost_usd: turn.cost_usd }} />
           </span>
         </span>
       </button>

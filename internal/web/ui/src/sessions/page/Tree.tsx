@@ -9,7 +9,7 @@ import { Badge, Button, cx, EmptyState, ErrorState, Skeleton, StateBadge, Tokens
 import { GitFork } from "lucide-react";
 import { allTokens } from "../list";
 import { relations, sessionAddress, titleOf } from "../names";
-import { Price } from "./Facts";
+import { Price } from "../Price";
 
 export interface TreeNode {
   session: SessionTree;
@@ -128,7 +128,7 @@ function Line({ session, level, here }: { session: SessionTree; level: number; h
       <td className="text-right text-soft max-sm:hidden">{session.turns}</td>
       <td className="text-right text-soft max-sm:hidden"><Tokens count={allTokens(session.usage)} /></td>
       <td className="text-right text-soft"><Tokens count={allTokens(session.tree_usage)} /></td>
-      <td className="text-right text-soft"><Price usd={session.tree_usage.cost_usd} /></td>
+      <td className="text-right text-soft"><Price use={session.tree_usage} /></td>
     </tr>
   );
 }

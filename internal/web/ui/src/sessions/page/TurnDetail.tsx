@@ -5,12 +5,14 @@ import type { Evidence, Turn } from "@/api/types";
 import { CopyButton, cx, format, StateDot } from "@/ui";
 import { sessionAddress } from "../names";
 import { about, attempt, decision, held, outcome, pinning, request, signalName, uses } from "../words";
-import { Named, Price } from "./Facts";
+import { Price } from "../Price";
+import { Named } from "./Facts";
+import { lasted, waited } from "./bars";
 
 /** Everything that is kept of a turn, in words. */
 export function TurnDetail({ turn }: { turn: Turn }) {
   return (
-    <div className="grid gap-x-10 gap-y-5 border-t border-line/70 bg-canvas/60 px-4 py-4 text-sm lg:grid-cols-2 lg:px-9">
+    <div className="grid gap-x-10 gap-y-5 border-t border-line/70 bg-canvas px-4 py-4 text-sm lg:grid-cols-2 lg:px-9">
       <Part title="Why this session">
         <p>{decision(turn.identity)}</p>
         {turn.evidence.length > 0 && (
@@ -20,8 +22,11 @@ export function TurnDetail({ turn }: { turn: Turn }) {
         )}
       </Part>
       <div className="flex flex-col gap-5">
-        <Part title={turn.upstream === null ? "Why no upstream" : `Why ${turn.upstream}`}>
-          <p>{pinning(turn)}</p>
+        <Part title="Why this upstream">
+          <p>
+            {turn.upstream !== null && <strong className="font-medium">{turn.upstream}. </strong>}
+            {pinning(turn)}
+          </p>
           {turn.account !== null && <p className="mt-1 text-soft">Its account there is {turn.account}.</p>}
           {turn.attempts.length > 0 && (
             <ol className="mt-2.5 flex flex-col gap-1.5">
@@ -42,11 +47,11 @@ export function TurnDetail({ turn }: { turn: Turn }) {
           <p className="mt-1">{outcome(turn)}</p>
           <p className="mt-1 text-soft">
             Began {new Date(turn.started_at).toLocaleString()}
-            {turn.first_byte_at !== null && `, first byte after ${format.duration(Date.parse(turn.first_byte_at) - Date.parse(turn.started_at))}`}
+            {turn.first_byte_at !== null && `, first byte after ${format.duration(Math.min(waited(turn) ?? 0, lasted(turn, Date.now())))}`}
             {turn.duration_ms !== null && `, ended after ${format.duration(turn.duration_ms)}`}.
           </p>
           <p className="mt-1 text-soft">
-            Cost: <Price usd={turn.cost_usd} />
+            Cost: <Price use={{ ...turn.usage, cost_usd: turn.cost_usd }} />
             {turn.cost_usd === null && ". There is no price for this model, or the upstream told no tokens; `prices` in the configuration sets one"}.
           </p>
           <p className="mt-2 flex flex-wrap items-center gap-x-4 gap-y-1">
@@ -68,7 +73,7 @@ export function TurnDetail({ turn }: { turn: Turn }) {
 
 const Part = ({ title, children }: { title: string; children: ReactNode }) => (
   <section className="min-w-0">
-    <h3 className="mb-1.5 font-semibold">{title}</h3>
+    <h2 className="mb-1.5 font-semibold">{title}</h2>
     {children}
   </section>
 );

@@ -26,7 +26,8 @@ export const scaleOf = (turns: Turn[], now: number) => turns.reduce((most, turn)
 
 export function barOf(turn: Turn, scale: number, now: number): Bar {
   const ms = lasted(turn, now);
-  const waitMs = waited(turn);
-  const wait = Math.min(waitMs ?? ms, ms);
+  const first = waited(turn);
+  const waitMs = first === null ? null : Math.min(first, ms); // the two are rounded apart
+  const wait = waitMs ?? ms;
   return { wait: wait / scale, answer: (ms - wait) / scale, ms, waitMs };
 }

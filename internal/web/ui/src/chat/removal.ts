@@ -8,11 +8,12 @@ import { titleOf } from "./groups";
 const grace = 7; // seconds in which a deletion can be taken back
 
 const pending = new Map<SessionID, ReturnType<typeof setTimeout>>();
+const deleted = new Set<SessionID>(); // a list that has not heard of it yet leaves them out all the same
 const watchers = new Set<() => void>();
 let hidden: ReadonlySet<SessionID> = new Set();
 
 function told() {
-  hidden = new Set(pending.keys());
+  hidden = new Set([...pending.keys(), ...deleted]);
   watchers.forEach((tell) => tell());
 }
 
@@ -59,6 +60,7 @@ async function remove(session: Session) {
     }
   }
   chats.remove(session.id);
+  deleted.add(session.id);
   pending.delete(session.id);
   told();
 }

@@ -32,6 +32,9 @@ const places: Place[] = [
 const isAt = (place: Place, path: string) =>
   place.href === "/" ? path === "/" || path.startsWith("/chat/") : path === place.href || path.startsWith(`${place.href}/`);
 
+/** One boundary for each page; the chat and its sessions are one. */
+const boundaryOf = (path: string) => (path.startsWith("/chat/") ? "" : (path.split("/")[1] ?? ""));
+
 /** The frame of all pages but sign-in: the rail (a drawer on a phone), and the page. */
 export function Shell({ children }: { children: ReactNode }) {
   useLive();
@@ -70,11 +73,13 @@ export function Shell({ children }: { children: ReactNode }) {
             <div ref={setBar} className="flex min-w-0 flex-1 items-center gap-1" />
           </header>
         )}
-        <main id="main" tabIndex={-1} className="min-h-0 min-w-0 flex-1 bg-page outline-none">
+        <main id="main" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col bg-page outline-none">
           <OfflineBar />
-          <Boundary key={path.split("/")[1]}>
-            <Suspense fallback={null}>{children}</Suspense>
-          </Boundary>
+          <div className="min-h-0 flex-1">
+            <Boundary key={boundaryOf(path)}>
+              <Suspense fallback={null}>{children}</Suspense>
+            </Boundary>
+          </div>
         </main>
       </div>
       {!wide && (

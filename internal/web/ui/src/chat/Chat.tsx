@@ -11,7 +11,7 @@ import { EmptyState, ErrorState, toast, Tooltip } from "@/ui";
 import { ChatList, NewChat, Rename } from "./ChatList";
 import { ChatMenu } from "./ChatMenu";
 import { Composer, type Message } from "./Composer";
-import { titleOf } from "./groups";
+import { clientOf, titleOf } from "./groups";
 import { keepModel } from "./memory";
 import { randomID, runs, runsIn, type Question, type Run } from "./runs";
 import { Thread } from "./Thread";
@@ -164,7 +164,7 @@ function Head({ session }: { session: Session }) {
   const [renaming, setRenaming] = useState(false);
   useEffect(() => setRenaming(false), [session.id]);
   const title = titleOf(session);
-  const facts = [session.client, session.project, session.upstream].filter(Boolean).join(" · ");
+  const facts = [clientOf(session), session.project, session.upstream].filter(Boolean).join(" · ");
   const name = renaming ? (
     <Rename session={session} onDone={() => setRenaming(false)} className="max-w-md" />
   ) : (

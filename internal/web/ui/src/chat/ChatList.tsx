@@ -10,7 +10,7 @@ import { Button, cx, Input, Skeleton, useNow } from "@/ui";
 import { useChangeSession } from "./actions";
 import { ChatMenu } from "./ChatMenu";
 import { chats, useChats } from "./chats";
-import { rowsOf, titleOf, type Row } from "./groups";
+import { clientOf, rowsOf, titleOf, type Row } from "./groups";
 import { useHidden } from "./removal";
 import type { Run } from "./runs";
 
@@ -135,7 +135,7 @@ function ChatRow({ session, here, mark }: { session: Session; here: boolean; mar
   const [renaming, setRenaming] = useState(false);
   const { closeDrawer } = useSlots();
   if (renaming) return <Rename session={session} onDone={() => setRenaming(false)} />;
-  const title = titleOf(session);
+  const [title, client] = [titleOf(session), clientOf(session)];
   return (
     <div className={cx("group/row flex h-9 items-center rounded-lg pr-1 transition-colors", here ? "bg-accent-soft" : "hover:bg-hover focus-within:bg-hover")}>
       <Link
@@ -147,7 +147,7 @@ function ChatRow({ session, here, mark }: { session: Session; here: boolean; mar
       >
         {session.pinned && <Pin aria-label="Pinned" className="size-3 shrink-0 text-faint" />}
         <span className={cx("min-w-0 flex-1 truncate", here && "font-medium", mark === "new" && "font-semibold")} title={title}>{title}</span>
-        {session.client && <span className="max-w-24 shrink-0 truncate text-xs text-faint group-focus-within/row:hidden pointer-fine:group-hover/row:hidden">{session.client}</span>}
+        {client && <span className="max-w-24 shrink-0 truncate text-xs text-faint group-focus-within/row:hidden pointer-fine:group-hover/row:hidden">{client}</span>}
         {mark && <span role="img" aria-label={mark === "running" ? "An answer is being written" : "A new answer"} className={cx("mx-1.5 size-2 shrink-0 rounded-full bg-accent", mark === "running" && "animate-soft")} />}
       </Link>
       <ChatMenu session={session} here={here} onRename={() => setRenaming(true)} className="pointer-fine:w-0 pointer-fine:opacity-0 group-hover/row:w-7 group-hover/row:opacity-100 focus-visible:w-7 focus-visible:opacity-100 group-focus-within/row:w-7 group-focus-within/row:opacity-100 data-[state=open]:w-7 data-[state=open]:opacity-100" />

@@ -24,10 +24,10 @@ export function Asked({ question }: { question: Question }) {
   return (
     <article aria-label="You" className="flex justify-end py-3">
       <Bubble>
-        {question.pictures.map((picture) => (
-          <img key={picture.id} src={picture.url} alt={picture.name} className="my-1 max-h-72 rounded-xl border border-line" />
-        ))}
         {question.text !== "" && <p className="break-words whitespace-pre-wrap">{question.text}</p>}
+        {question.pictures.map((picture) => (
+          <img key={picture.id} src={picture.url} alt={picture.name} className="my-1 block max-h-72 rounded-xl border border-line" />
+        ))}
       </Bubble>
     </article>
   );

@@ -89,7 +89,7 @@ function One({ block, results, user }: { block: Block; results: Results | undefi
       return <Thinking text={block.text} />;
     case "image":
       return block.url ? (
-        <a href={block.url} target="_blank" rel="noopener noreferrer" className="my-1 inline-block">
+        <a href={block.url} target="_blank" rel="noopener noreferrer" className="my-1 block w-fit">
           <img src={block.url} alt="Picture in this message" className="max-h-72 rounded-xl border border-line" />
         </a>
       ) : (

@@ -145,7 +145,7 @@ function useEnded(session: string | null, run: Run | undefined, setTip: (tip: Me
         await client.invalidateQueries({ queryKey: keys.turns(session) });
         if (!here) return;
         if (ended.error) sentences.set(turn.id, ended.error.message);
-        onSay(ended.outcome === "completed" ? `The answer is there, ${words(ended.text)}.` : (ended.error?.message ?? "The answer was stopped."));
+        onSay(ended.outcome === "completed" ? `The answer is there, ${words(ended.text)}.` : "");
         setTip(tip);
         runs.drop(ended.id);
       } catch {

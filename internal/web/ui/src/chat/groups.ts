@@ -27,8 +27,15 @@ function dayLabel(then: Date, now: Date): string {
   return then.toLocaleDateString(undefined, { month: "long", year: "numeric" });
 }
 
+/** How the server calls the client of chats that are held in these pages. */
+const ourselves = "mooring-workspace";
+
+/** The program that a session is of, where it is another one than these pages. */
+export const clientOf = (session: Pick<Session, "client">) => (session.client === ourselves ? null : session.client);
+
 /** What a session is called where it has no title. */
 export function titleOf(session: Pick<Session, "title" | "client" | "turns">): string {
   if (session.title.trim() !== "") return session.title;
-  return session.turns === 0 ? "Empty chat" : session.client ? `Session of ${session.client}` : "Untitled chat";
+  const client = clientOf(session);
+  return session.turns === 0 ? "Empty chat" : client ? `Session of ${client}` : "Untitled chat";
 }

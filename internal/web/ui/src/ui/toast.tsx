@@ -37,7 +37,7 @@ export function Toaster() {
     () => shown,
   );
   return (
-    <div role="status" aria-live="polite" className="pointer-events-none fixed inset-x-4 bottom-4 z-50 flex flex-col items-center gap-2">
+    <div role="status" aria-live="polite" className="pointer-events-none fixed inset-x-4 bottom-32 z-50 flex flex-col items-center gap-2">
       {toasts.map((one) => (
         <div
           key={one.id}

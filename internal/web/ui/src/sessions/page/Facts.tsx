@@ -38,12 +38,14 @@ export function FoldedFacts({ session }: { session: Session }) {
   const use = hasTree(session) ? session.tree_usage : session.usage;
   return (
     <details className="group/facts">
-      <summary className="num flex list-none flex-wrap items-center gap-x-3 gap-y-1 rounded-xl border border-line bg-raised px-3.5 py-2.5 text-sm text-soft [&::-webkit-details-marker]:hidden">
-        <StateBadge state={session.state} />
-        {session.upstream && <span>{session.upstream}</span>}
-        <span><Tokens count={allTokens(use)} /> tokens</span>
-        <Price use={use} />
-        <ChevronDown aria-label="All about this session" className="ml-auto size-4 text-faint transition-transform group-open/facts:rotate-180" />
+      <summary className="flex list-none items-center gap-2 rounded-xl border border-line bg-raised px-3.5 py-2.5 text-sm text-soft [&::-webkit-details-marker]:hidden">
+        <span className="num flex min-w-0 flex-1 flex-wrap items-center gap-x-3 gap-y-1">
+          <StateBadge state={session.state} />
+          {session.upstream && <span>{session.upstream}</span>}
+          <span><Tokens count={allTokens(use)} /> tokens</span>
+          <Price use={use} />
+        </span>
+        <ChevronDown aria-label="All about this session" className="size-4 shrink-0 text-faint transition-transform group-open/facts:rotate-180" />
       </summary>
       <div className="pt-3"><Facts session={session} /></div>
     </details>

@@ -144,16 +144,19 @@ const TurnPrice = ({ turn }: { turn: Turn }) =>
 
 /** The wait for the first byte, then the answer; both on the scale of all turns, and in words beside it. */
 function Course({ bar, turn }: { bar: Bar; turn: Turn }) {
+  const broken = turn.state === "failed" || turn.state === "interrupted";
   const percent = (part: number) => `${(part * 100).toFixed(2)}%`;
   const words = bar.waitMs === null ? format.duration(bar.ms) : `first byte after ${format.duration(bar.waitMs)}, ${format.duration(bar.ms)} in all`;
   return (
     <span className="flex min-w-0 items-center gap-2.5" title={words}>
       <span aria-hidden className="flex h-2 min-w-0 flex-1 overflow-hidden rounded-full bg-sunken">
-        <span className={cx("shrink-0 bg-accent/35", turn.state === "running" && "animate-soft")} style={{ width: percent(bar.wait) }} />
-        {bar.answer > 0 && <span
-          className={cx("min-w-0.5 shrink-0", turn.state === "failed" || turn.state === "interrupted" ? "bg-bad" : "bg-accent", turn.state === "running" && "animate-soft")}
-          style={{ width: percent(bar.answer) }}
-        />}
+        <span className={cx("shrink-0", broken && bar.answer === 0 ? "bg-bad/60" : "bg-accent/35", turn.state === "running" && "animate-soft")} style={{ width: percent(bar.wait) }} />
+        {bar.answer > 0 && (
+          <span
+            className={cx("min-w-0.5 shrink-0", broken ? "bg-bad" : "bg-accent", turn.state === "running" && "animate-soft")}
+            style={{ width: percent(bar.answer) }}
+          />
+        )}
       </span>
       <span className="num w-14 shrink-0 text-right text-xs text-soft">
         <span className="sr-only">{words}</span>

@@ -6,7 +6,7 @@ GOLANGCI_VERSION := v2.15.0
 RACE := turn record route forward identify serve relay search workspace app
 FUZZTIME ?= 30s
 
-.PHONY: run build test lint race fuzz bench eval eval-docs sdks clients test-clients docs clean
+.PHONY: run build test lint race fuzz bench eval eval-docs sdks clients test-clients docs prices clean
 
 run: build ## start the server
 	bin/mooring serve
@@ -65,6 +65,9 @@ test-clients: clients ## the tests with those clients; `make test` passes them o
 
 docs: ## what is generated in docs: the keys of the configuration, the signals of clients
 	go test ./internal/config ./internal/identify -run 'TestGenerated|TestDocumented' -update
+
+prices: ## the list of model prices in internal/price, of the version that the script names; needs npm
+	node scripts/prices.mjs
 
 clean:
 	rm -rf bin .cache test/sdk/js/node_modules

@@ -40,6 +40,7 @@ type App struct {
 	started config.Config // for the keys that take a restart
 	cfg     atomic.Pointer[config.Config]
 	prices  atomic.Pointer[price.Table]
+	listed  *price.List
 	metrics *telemetry.Metrics
 	ids     *ids
 
@@ -64,7 +65,7 @@ func New(cfg config.Config, o Options) (*App, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &App{opts: o, started: cfg, metrics: telemetry.NewMetrics(), ids: newIDs(o.Now)}
+	a := &App{opts: o, started: cfg, metrics: telemetry.NewMetrics(), ids: newIDs(o.Now), listed: price.Published()}
 	a.cfg.Store(&cfg)
 	all, err := upstreams(cfg)
 	if err != nil {
@@ -168,7 +169,7 @@ func (a *App) runner() *turn.Runner {
 		Forward: a.forward(),
 		Turn:    a.reader.Turn, Failed: a.reader.FailedTurns, Owners: a.reader.Owners,
 		Rules:   func() turn.Rules { return turnRules(a.cfg.Load()) },
-		Price:   func(model string, u mooring.Usage) *float64 { return a.prices.Load().Cost(model, u) },
+		Price:   func(t *mooring.Turn) *float64 { return a.prices.Load().Turn(t) },
 		Observe: a.count, Replica: a.ids.replica, Now: a.opts.Now, NewTurn: a.ids.turn, NewID: a.ids.message, NewKey: newKey, Log: a.opts.Log,
 	}
 }

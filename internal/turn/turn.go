@@ -121,7 +121,7 @@ type Runner struct {
 	Failed   func(ctx context.Context, t mooring.Tenant, body []byte, since time.Time) ([]mooring.Turn, error) // newest first
 	Owners   func(ctx context.Context, t mooring.Tenant, object string) ([]mooring.Object, error)
 	Rules    func() Rules
-	Price    func(model string, u mooring.Usage) *float64
+	Price    func(*mooring.Turn) *float64 // what its attempts cost together; nil where that is unknown
 	Observe  func(t *mooring.Turn) // told of every turn that ended, with the attempts of this request alone
 	Replica  string
 	Now      func() time.Time

@@ -55,6 +55,7 @@ type App struct {
 	ident  *identify.Engine
 	watch  func(turn.Identifier) turn.Identifier // put around the engine; nil for nothing
 	relay  *relay.API
+	load   *load
 	server *serve.Server
 	addr   string
 	stop   []func() // in the order of starting; called backwards
@@ -133,7 +134,7 @@ func (a *App) open(ctx context.Context, cfg *config.Config) error {
 func (a *App) build(cfg *config.Config) {
 	a.record = record.New(record.Options{
 		Store: timedStore{a.store, a.metrics, func() { a.index.Wake() }}, Journal: journalBeside(cfg.Store.File()), Straight: cfg.Durability == config.Full, Replica: a.ids.replica,
-		Log: a.opts.Log, Now: a.opts.Now, Retention: cfg.Sessions.Retention, Forget: a.forget,
+		Log: a.opts.Log, Now: a.opts.Now, Retention: cfg.Sessions.Retention, Forget: a.forget, SumUp: true,
 	})
 	a.reader = reader{a.store, a.record}
 	a.index = search.New(search.Options{Store: a.store, Log: a.record, Render: rendered, Now: a.opts.Now, Logger: a.opts.Log})

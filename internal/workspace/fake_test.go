@@ -174,6 +174,7 @@ func open(o workspace.Options) house {
 	if o.OperatorReads == nil {
 		o.OperatorReads = func() bool { return false }
 	}
+	o.Prices = func() workspace.PriceList { return workspace.PriceList{Date: "2026-09-23", Source: "a list", Models: 3} }
 	o.CursorKey = []byte("a key for tests")
 	o.Now = func() time.Time { return at(30) }
 	o.Log = slog.New(slog.NewTextHandler(h.log, nil))

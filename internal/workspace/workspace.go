@@ -26,6 +26,13 @@ type Mux interface {
 type Store interface {
 	Sessions
 	Talks
+	Sums
+}
+
+// Sums reads what was used. Of all that is read here these alone may go over all tenants, since they are numbers.
+type Sums interface {
+	Use(ctx context.Context, q mooring.UseQuery) ([]mooring.UseRow, error)
+	UseTimes(ctx context.Context, q mooring.UseQuery) ([]mooring.UseTimes, error)
 }
 
 // Sessions reads sessions and sums over them.
@@ -53,6 +60,7 @@ type Options struct {
 	Caller        func(*http.Request) (mooring.Caller, error) // finds who asks; its error is shown to the client
 	CursorKey     []byte                                      // signs the cursors of lists; the same on every replica
 	Search        Search                                      // finds messages and sessions by their words
+	Prices        func() PriceList                            // the list that prices come from where the configuration has none
 	OperatorReads func() bool                                 // whether an operator may read a tenant's texts with ?tenant=; a reload may change it
 	Now           func() time.Time
 	Log           *slog.Logger
@@ -77,6 +85,7 @@ type API struct {
 	store   Store
 	write   Writing
 	look    Search
+	prices  func() PriceList
 	caller  func(*http.Request) (mooring.Caller, error)
 	cursors cursors
 	reads   func() bool
@@ -90,7 +99,7 @@ func New(o Options) *API {
 		panic("workspace.New: Options.CursorKey is empty")
 	}
 	return &API{
-		store: o.Store, write: o.Write, look: o.Search, caller: o.Caller, cursors: cursors{key: o.CursorKey}, reads: o.OperatorReads, now: o.Now, log: o.Log,
+		store: o.Store, write: o.Write, look: o.Search, prices: o.Prices, caller: o.Caller, cursors: cursors{key: o.CursorKey}, reads: o.OperatorReads, now: o.Now, log: o.Log,
 	}
 }
 
@@ -109,12 +118,26 @@ func (a *API) Mount(mux Mux) {
 	mux.Handle("GET /api/turns/{id}", a.answer(a.showTurn))
 	mux.Handle("GET /api/stats", a.answer(a.showStats))
 	mux.Handle("GET /api/search", a.answer(a.search))
+	mux.Handle("GET /api/usage", http.HandlerFunc(a.showUsage))
+	mux.Handle("GET /api/series", a.report(a.showSeries))
 }
 
 // answer makes a handler of a read: it finds whose sessions are meant, and writes the read's value or its error.
 func (a *API) answer(read func(*http.Request, mooring.Tenant) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, err := a.read(r, read)
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		a.send(w, r, reply{status: http.StatusOK, body: v})
+	})
+}
+
+// report is an answer for which the read finds out itself who asks.
+func (a *API) report(read func(*http.Request) (any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, err := read(r)
 		if err != nil {
 			a.fail(w, r, err)
 			return

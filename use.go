@@ -14,8 +14,8 @@ const (
 	ByStep           // steps since the query's From
 )
 
-// UseQuery asks for sums over the turns that began in a span of time and have ended. In the last two days the span is exact, before
-// them an hour counts where all of it lies in the span. Turns of deleted sessions stay in the sums.
+// UseQuery asks for sums over the turns that began in a span of time and have ended. In the last day the span is exact, before
+// it an hour counts where all of it lies in the span. Turns of deleted sessions stay in the sums.
 type UseQuery struct {
 	Tenant   Tenant
 	Everyone bool // over all tenants, whatever Tenant says

@@ -75,21 +75,31 @@ func TestUsageIsPricedOnce(t *testing.T) {
 		body     string
 		want     float64
 	}{
-		{"chat: cached tokens are a part of the prompt", mooring.Chat,
+		{
+			"chat: cached tokens are a part of the prompt", mooring.Chat,
 			`{"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":50,"total_tokens":1050,"prompt_tokens_details":{"cached_tokens":600},"completion_tokens_details":{"reasoning_tokens":20}}}`,
-			400*10e-6 + 600*1e-6 + 50*100e-6},
-		{"chat: so are written ones", mooring.Chat,
+			400*10e-6 + 600*1e-6 + 50*100e-6,
+		},
+		{
+			"chat: so are written ones", mooring.Chat,
 			`{"choices":[],"usage":{"prompt_tokens":1000,"completion_tokens":50,"prompt_tokens_details":{"cached_tokens":600,"cache_write_tokens":300}}}`,
-			100*10e-6 + 600*1e-6 + 300*12.5e-6 + 50*100e-6},
-		{"responses: the same under other names", mooring.Responses,
+			100*10e-6 + 600*1e-6 + 300*12.5e-6 + 50*100e-6,
+		},
+		{
+			"responses: the same under other names", mooring.Responses,
 			`{"output":[],"usage":{"input_tokens":1000,"input_tokens_details":{"cached_tokens":600,"cache_write_tokens":300},"output_tokens":50,"output_tokens_details":{"reasoning_tokens":20},"total_tokens":1050}}`,
-			100*10e-6 + 600*1e-6 + 300*12.5e-6 + 50*100e-6},
-		{"messages: they stand beside the input", mooring.Messages,
+			100*10e-6 + 600*1e-6 + 300*12.5e-6 + 50*100e-6,
+		},
+		{
+			"messages: they stand beside the input", mooring.Messages,
 			`{"content":[],"usage":{"input_tokens":100,"cache_creation_input_tokens":500,"cache_read_input_tokens":600,"cache_creation":{"ephemeral_5m_input_tokens":300,"ephemeral_1h_input_tokens":200},"output_tokens":50,"service_tier":"standard"}}`,
-			100*10e-6 + 600*1e-6 + 300*12.5e-6 + 200*20e-6 + 50*100e-6},
-		{"messages: writes that tell no lifetime are short ones", mooring.Messages,
+			100*10e-6 + 600*1e-6 + 300*12.5e-6 + 200*20e-6 + 50*100e-6,
+		},
+		{
+			"messages: writes that tell no lifetime are short ones", mooring.Messages,
 			`{"content":[],"usage":{"input_tokens":100,"cache_creation_input_tokens":300,"cache_read_input_tokens":0,"output_tokens":50}}`,
-			100*10e-6 + 300*12.5e-6 + 50*100e-6},
+			100*10e-6 + 300*12.5e-6 + 50*100e-6,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -10,12 +10,14 @@ import (
 
 const (
 	sumEvery = 10 * time.Minute
-	// sumAfter is how old an hour is when its turns are summed up: by then none of them changes any more, however long it ran or
-	// was tried again.
-	sumAfter = 48 * time.Hour
+	// sumAfter is how old an hour is when its turns are summed up: series of a day have shorter steps, and by then no turn that has
+	// ended is tried again.
+	sumAfter = 25 * time.Hour
+	// sumPause leaves the store to turns after each hour where many are to be summed up, as after an upgrade.
+	sumPause = 50 * time.Millisecond
 )
 
-// sum keeps the sums of usage behind the turns by two days, hour by hour, so that each commit is short.
+// sum keeps the sums of usage behind the turns by a day, hour by hour, so that each commit is short.
 func (w *Writer) sum() {
 	ticks := time.NewTicker(sumEvery)
 	defer ticks.Stop()
@@ -38,6 +40,11 @@ func (w *Writer) sumOnce() {
 			w.options.Log.LogAttrs(ctx, slog.LevelWarn, "usage not summed up", slog.Any("err", err))
 		}
 		if err != nil || c.Done {
+			return
+		}
+		select {
+		case <-time.After(sumPause):
+		case <-w.stop:
 			return
 		}
 	}

@@ -122,7 +122,7 @@ type Runner struct {
 	Owners   func(ctx context.Context, t mooring.Tenant, object string) ([]mooring.Object, error)
 	Rules    func() Rules
 	Price    func(*mooring.Turn) *float64 // what its attempts cost together; nil where that is unknown
-	Observe  func(t *mooring.Turn) // told of every turn that ended, with the attempts of this request alone
+	Observe  func(t *mooring.Turn)        // told of every turn that ended, with the attempts of this request alone
 	Replica  string
 	Now      func() time.Time
 	NewTurn  func() mooring.TurnID

@@ -148,8 +148,13 @@ const (
 )
 
 // firstRung and wholeRung are the columns that count a turn on the ladders, and where they come from.
-func firstRung() string { return rungOf("t.first_at - t.started_at") + " AS rung, 1 AS firsts, 0 AS wholes FROM turn AS t" }
-func wholeRung() string { return rungOf("t.ended_at - t.started_at") + " AS rung, 0 AS firsts, 1 AS wholes FROM turn AS t" }
+func firstRung() string {
+	return rungOf("t.first_at - t.started_at") + " AS rung, 1 AS firsts, 0 AS wholes FROM turn AS t"
+}
+
+func wholeRung() string {
+	return rungOf("t.ended_at - t.started_at") + " AS rung, 0 AS firsts, 1 AS wholes FROM turn AS t"
+}
 
 // rungOf gives the bound, in milliseconds, of a time in microseconds. What is longer than all bounds is on the last rung.
 func rungOf(took string) string {

@@ -83,6 +83,9 @@ func (r *Runner) Start(ctx context.Context, req Request, detach func() time.Dura
 		ended()
 		return nil, mooring.Errorf(mooring.CodeShuttingDown, "The server is shutting down; try again.")
 	}
+	t.tape.mu.Lock()
+	t.tape.left() // nobody listens yet
+	t.tape.mu.Unlock()
 	return t.tape.live(ctx)
 }
 

@@ -82,7 +82,7 @@ func (a *API) usage(r *http.Request) (*usageReport, error) {
 	var total mooring.UseRow
 	for _, row := range rows {
 		total = total.Add(row)
-		report.Rows = append(report.Rows, useRow{Name: nameOf(q.By, row.Name), usageTotal: viewUse(row)})
+		report.Rows = append(report.Rows, useRow{Name: rowName(q.By, row.Name), usageTotal: viewUse(row)})
 	}
 	report.Total = viewUse(total)
 	return report, nil
@@ -140,7 +140,7 @@ const (
 	lastYear  = 9999
 )
 
-func nameOf(by mooring.UseBy, name string) *string {
+func rowName(by mooring.UseBy, name string) *string {
 	if by == mooring.ByDay {
 		n, err := strconv.ParseInt(name, 10, 64)
 		if err == nil {

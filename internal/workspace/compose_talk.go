@@ -182,7 +182,7 @@ func placeWords(locale string) string {
 	if locale == "" || len(locale) > 35 || strings.HasPrefix(strings.ToLower(locale), "en") { // 35 is the longest usual tag (RFC 5646)
 		return ""
 	}
-	return "The user reads in the locale " + oneLine(locale) + ". Answer in its language unless the user writes in another one."
+	return "The user reads in the locale " + plainName(locale) + ". Answer in its language unless the user writes in another one."
 }
 
 // longestAnswer is what Anthropic's models are asked for, which want a bound: the first generation with a third major number ends at 4096.

@@ -183,6 +183,7 @@ func TestListFilters(t *testing.T) {
 	}{
 		{"fifty without a limit", "", mooring.SessionFilter{Limit: 50}},
 		{"the largest limit", "limit=200", mooring.SessionFilter{Limit: 200}},
+		{"pinned ones that are not archived", "pinned=true&archived=false", mooring.SessionFilter{Pinned: new(true), Archived: new(false), Limit: 50}},
 		{"the sides alone", "kind=side", mooring.SessionFilter{Kind: mooring.KindSide, Limit: 50}},
 		{
 			"all filters", "q=rope+%26&client=cl&project=pr&upstream=up&state=failed&parent=ses_1&kind=main&limit=1",
@@ -201,7 +202,7 @@ func TestListFilters(t *testing.T) {
 			}
 		})
 	}
-	for _, query := range []string{"limit=0", "limit=201", "limit=-1", "limit=ten", "state=sleeping", "kind=other"} {
+	for _, query := range []string{"limit=0", "limit=201", "limit=-1", "limit=ten", "state=sleeping", "kind=other", "pinned=yes", "archived=1"} {
 		t.Run("refused: "+query, func(t *testing.T) {
 			t.Parallel()
 			refused(t, over(&memory{}).get(t, "alice", "/api/sessions?"+query), 400, mooring.CodeInvalidRequest)

@@ -27,7 +27,7 @@ type Begin struct {
 	// After the commit:
 	Won      *Pin   // the claim that holds: this one, or the one of a turn that was faster
 	RemoteID string // the remote id that holds
-	Err      error  // CodeSessionTaken: nothing was written, another session has the alias. CodeSessionGone: no such session any more
+	Err      error  // CodeSessionTaken: nothing was written, another session has the alias, or another turn the client's message. CodeSessionGone: no such session any more
 }
 
 // Copy is a message that a fork takes over: all of it but its id, its parent and its turn. The content is not read for that.

@@ -25,6 +25,8 @@ const (
 	CodeModelNotFound        Code = "model_not_found"
 	CodeNotFound             Code = "not_found"
 	CodeAmbiguousKey         Code = "ambiguous_key"
+	CodeTranscriptsOff       Code = "transcripts_off"
+	CodeLinearHistory        Code = "linear_history"
 	CodeTurnCancelled        Code = "turn_cancelled"
 	CodeMethodNotAllowed     Code = "method_not_allowed"
 	CodeRequestTimeout       Code = "request_timeout"
@@ -39,6 +41,8 @@ const (
 	CodeStoreUnavailable     Code = "store_unavailable"
 	CodeShuttingDown         Code = "shutting_down"
 	CodeInternal             Code = "internal_error"
+
+	CodeSessionProfileMismatch Code = "session_profile_mismatch"
 )
 
 // Codes that stay in the house: outcomes of a race.
@@ -107,7 +111,7 @@ func KindOf(err error) ErrorKind {
 		return KindDenied
 	case CodeSessionNotFound, CodeModelNotFound, CodeNotFound, CodeSessionGone:
 		return KindNotFound
-	case CodeAmbiguousKey, CodeTurnCancelled, CodeSessionTaken:
+	case CodeAmbiguousKey, CodeTurnCancelled, CodeSessionTaken, CodeTranscriptsOff, CodeLinearHistory, CodeSessionProfileMismatch:
 		return KindConflict
 	case CodeSessionBusy, CodeKeyLimit:
 		return KindBusy

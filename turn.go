@@ -81,33 +81,34 @@ func (u Usage) Add(o Usage) Usage {
 
 // Turn is one request and its answer.
 type Turn struct {
-	Tenant     Tenant
-	ID         TurnID
-	Session    SessionID
-	Kind       Kind
-	Protocol   Protocol
-	Model      string
-	Key        KeyName
-	Stream     bool
-	State      TurnState
-	Upstream   UpstreamName // empty where none was asked
-	Account    AccountName
-	Pin        PinMark
-	Identity   string     // what decided, as in X-Mooring-Identity
-	Evidence   []Evidence // the signals seen
-	Question   MessageID  // the message that the answer follows
-	Answer     MessageID  // empty while there is none
-	View       *View      // nil where the request held the whole branch
-	Attempts   []Attempt
-	Usage      Usage    // summed over the attempts
-	CostUSD    *float64 // nil where the model's price is unknown
-	Status     int      // HTTP status that the client got; 0 while there is none
-	ErrorCode  Code     // of the error that Mooring made, if it did
-	BodyDigest []byte   // keyed digest of the request body: an equal one after a failure is a retry
-	Replica    string   // process that runs it
-	StartedAt  time.Time
-	FirstAt    time.Time // when the response header went out; zero where it did not
-	EndedAt    time.Time // zero while it runs
+	Tenant        Tenant
+	ID            TurnID
+	Session       SessionID
+	Kind          Kind
+	Protocol      Protocol
+	Model         string
+	Key           KeyName
+	Stream        bool
+	State         TurnState
+	Upstream      UpstreamName // empty where none was asked
+	Account       AccountName
+	Pin           PinMark
+	Identity      string     // what decided, as in X-Mooring-Identity
+	Evidence      []Evidence // the signals seen
+	Question      MessageID  // the message that the answer follows
+	Answer        MessageID  // empty while there is none
+	View          *View      // nil where the request held the whole branch
+	Attempts      []Attempt
+	Usage         Usage    // summed over the attempts
+	CostUSD       *float64 // nil where the model's price is unknown
+	Status        int      // HTTP status that the client got; 0 while there is none
+	ErrorCode     Code     // of the error that Mooring made, if it did
+	ClientMessage string   // the sender's own id of what it sent: sent again in that session it is the same turn; empty for none
+	BodyDigest    []byte   // keyed digest of the request body: an equal one after a failure is a retry
+	Replica       string   // process that runs it
+	StartedAt     time.Time
+	FirstAt       time.Time // when the response header went out; zero where it did not
+	EndedAt       time.Time // zero while it runs
 }
 
 // View says which part of its branch a request showed, where it left something out.

@@ -53,6 +53,7 @@ type App struct {
 	route  *route.Picker
 	ident  *identify.Engine
 	watch  func(turn.Identifier) turn.Identifier // put around the engine; nil for nothing
+	turns  *turn.Runner
 	relay  *relay.API
 	server *serve.Server
 	addr   string
@@ -152,8 +153,10 @@ func (a *App) build(cfg *config.Config) {
 		Log: a.opts.Log, Now: a.opts.Now, HeaderTimeout: cfg.Limits.HeaderTimeout, SessionHeaders: a.ident.HeaderNames, Spent: a.reader.KeyUse,
 		Answered: a.metrics.Answered,
 	})
+	a.turns = a.runner()
+	a.onStop(func() { a.turns.Close(over()) }) // after an error, or a Stop in vain, nobody waits for them
 	a.relay = relay.New(relay.Options{
-		Gate: a.server, Runner: a.runner(), Fleet: a.fleet, Forward: a.forward(), Log: a.opts.Log, Digester: a.ident.Digester,
+		Gate: a.server, Runner: a.turns, Fleet: a.fleet, Forward: a.forward(), Log: a.opts.Log, Digester: a.ident.Digester,
 	})
 	a.setRules(cfg)
 }
@@ -167,6 +170,7 @@ func (a *App) runner() *turn.Runner {
 		Identify: a.identifier(), Memory: a.ident, Fleet: a.fleet, Route: a.route, Record: a.record,
 		Forward: a.forward(),
 		Turn:    a.reader.Turn, Failed: a.reader.FailedTurns, Owners: a.reader.Owners,
+		Sent: a.reader.SentTurn, Below: a.reader.below,
 		Rules:   func() turn.Rules { return turnRules(a.cfg.Load()) },
 		Price:   func(model string, u mooring.Usage) *float64 { return a.prices.Load().Cost(model, u) },
 		Observe: a.count, Replica: a.ids.replica, Now: a.opts.Now, NewTurn: a.ids.turn, NewID: a.ids.message, NewKey: newKey, Log: a.opts.Log,
@@ -221,9 +225,17 @@ func (a *App) setRules(cfg *config.Config) {
 	a.relay.Set(relay.Rules{Wire: wire.Limits{JSONDepth: cfg.Limits.JSONDepth}, Minimal: minimal, Keys: !cfg.Open()})
 }
 
+// over is a context that has ended.
+func over() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
 // Stop drains: what runs goes on to its end, or to the context's; then everything is closed and waited for.
 func (a *App) Stop(ctx context.Context) error {
 	err := a.server.Shutdown(ctx)
+	a.turns.Close(ctx)
 	a.unwind()
 	if errors.Is(err, context.Canceled) {
 		return nil

@@ -30,6 +30,30 @@ func (r reader) SessionsByKey(ctx context.Context, t mooring.Tenant, key string)
 	return r.Store.SessionsByKey(ctx, t, key)
 }
 
+// SessionsByFriendlyID reads the sessions of a short name.
+func (r reader) SessionsByFriendlyID(ctx context.Context, t mooring.Tenant, id string) ([]mooring.Session, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return r.Store.SessionsByFriendlyID(ctx, t, id)
+}
+
+// Siblings reads what stands beside messages.
+func (r reader) Siblings(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parents []mooring.MessageID) (map[mooring.MessageID][]mooring.MessageID, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return r.Store.Siblings(ctx, t, s, parents)
+}
+
+// Newest reads the newest message below another one.
+func (r reader) Newest(ctx context.Context, t mooring.Tenant, s mooring.SessionID, from mooring.MessageID) (mooring.MessageID, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return "", err
+	}
+	return r.Store.Newest(ctx, t, s, from)
+}
+
 // Sessions reads a page of the list.
 func (r reader) Sessions(ctx context.Context, t mooring.Tenant, f mooring.SessionFilter) (mooring.SessionPage, error) {
 	if err := r.log.Sync(ctx); err != nil {
@@ -124,6 +148,31 @@ func (r reader) Trail(ctx context.Context, t mooring.Tenant, s mooring.SessionID
 		return nil, err
 	}
 	return r.Store.Trail(ctx, t, s, tip, limit)
+}
+
+// SentTurn looks for the turn that a client's own message began.
+func (r reader) SentTurn(ctx context.Context, t mooring.Tenant, s mooring.SessionID, clientMessage string) (mooring.Turn, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return mooring.Turn{}, err
+	}
+	return r.Store.SentTurn(ctx, t, s, clientMessage)
+}
+
+// below reads what follows a message, which has to be one of the session; what follows none are its roots.
+func (r reader) below(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	if parent != "" {
+		at, err := r.Store.Trail(ctx, t, s, parent, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(at) == 0 {
+			return nil, mooring.Errorf(mooring.CodeNotFound, "The session has no such message; read its messages again.")
+		}
+	}
+	return r.Children(ctx, t, s, parent)
 }
 
 // FailedTurns looks for turns that a client may send again.

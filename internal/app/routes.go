@@ -22,7 +22,7 @@ func (a *App) handler(cfg *config.Config) http.Handler {
 	mux := &serve.Mux{}
 	a.relay.Mount(mux)
 	workspace.New(workspace.Options{
-		Store: a.reader, Write: a.writing(), Caller: a.server.Caller, CursorKey: subkey(a.secret, "cursors"),
+		Store: pages{a.reader}, Write: a.writing(), Talk: a.talking(a.turns), Caller: a.server.Caller, CursorKey: subkey(a.secret, "cursors"),
 		OperatorReads: func() bool { return a.cfg.Load().Sessions.OperatorReads }, Search: a.index.Search, Now: a.opts.Now, Log: a.opts.Log,
 	}).Mount(mux)
 	workspace.NewPages(workspace.PagesOptions{

@@ -19,7 +19,6 @@ func NotYet(cfg Config) []string {
 		{"routing.on_recovery", cfg.Routing.OnRecovery != plain.Routing.OnRecovery},
 		{"routing.subagents", cfg.Routing.Subagents != plain.Routing.Subagents},
 		{"models", len(cfg.Models) > 0},
-		{"workspace.detach", cfg.Workspace.Detach != plain.Workspace.Detach},
 		{"telemetry.otlp", cfg.Telemetry.OTLP != ""},
 	}...)
 	var keys []string

@@ -39,6 +39,10 @@ func (e *Engine) Locate(ctx context.Context, f *Finding, q Request) (*Place, err
 		p.New, p.Opening = a.talk, openingMark(a.digester, a.opening())
 		return p, nil
 	}
+	if q.Under != nil {
+		a.under(p, *q.Under, q.Below)
+		return p, nil
+	}
 	again, err := a.asked(ctx, f)
 	if err != nil {
 		return nil, err
@@ -62,6 +66,28 @@ func (e *Engine) Locate(ctx context.Context, f *Finding, q Request) (*Place, err
 		p.View = &mooring.View{Sent: len(a.talk)}
 	}
 	return p, nil
+}
+
+// under places the last message of a request below one that the caller names. Of those that follow it already, one that says the same
+// is taken for it: it is asked once more, and gets another answer.
+func (a *alignment) under(p *Place, parent mooring.MessageID, below []mooring.Message) {
+	last := len(a.talk) - 1
+	if p.Parent = parent; last < 0 {
+		return
+	}
+	if parent != "" && last == 0 {
+		p.View = &mooring.View{Sent: 1}
+	}
+	for i := range below {
+		if below[i].Role == a.messages[a.talk[last]].Role && a.same(last, &below[i]) {
+			p.Parent = below[i].ID
+			return
+		}
+	}
+	p.New = a.talk[last:]
+	if parent == "" {
+		p.Opening = openingMark(a.digester, a.opening())
+	}
 }
 
 // place is one that says where nothing stands yet.

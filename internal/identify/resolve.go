@@ -24,6 +24,9 @@ type Request struct {
 	Content  bool            // a request without ids may be recognised by its messages
 	Learn    bool            // headers may be learned to name sessions
 	Key      mooring.KeyName // of the caller; it tells clients apart, and is no evidence by itself
+
+	Under *mooring.MessageID // the message that the last one of the request follows, whatever they say; empty at the root, nil where they decide
+	Below []mooring.Message  // what follows that one already
 }
 
 // Finding is the answer: a session, new or known, and why.

@@ -65,7 +65,7 @@ func (a *API) listModels(r *http.Request) (*modelList, error) {
 		if u.KeyMode == upstream.KeyClient && !u.Understands(spoken(r)) {
 			continue // the client's own credential is for a server of its own protocol
 		}
-		wg.Go(func() { found[i], errs[i] = a.modelsOf(r, caller, u) })
+		wg.Go(func() { found[i], errs[i] = a.modelsOf(r.Context(), caller, u) }) //nolint:contextcheck // it is the request's
 	}
 	wg.Wait()
 	list := a.merge(all, found)
@@ -78,9 +78,9 @@ func (a *API) listModels(r *http.Request) (*modelList, error) {
 }
 
 // modelsOf asks one upstream. What it answers that is no list counts as none.
-func (a *API) modelsOf(r *http.Request, caller mooring.Caller, u *upstream.Upstream) ([]json.RawMessage, error) {
+func (a *API) modelsOf(ctx context.Context, caller mooring.Caller, u *upstream.Upstream) ([]json.RawMessage, error) {
 	late := mooring.Errorf(mooring.CodeUpstreamTimeout, "The upstream %s did not list its models in time; try again.", u.Name)
-	ctx, cancel := context.WithTimeoutCause(r.Context(), modelsTimeout, late)
+	ctx, cancel := context.WithTimeoutCause(ctx, modelsTimeout, late)
 	defer cancel()
 	c := forward.Call{Upstream: u, Account: u.Account(""), Protocol: mooring.Chat, Method: http.MethodGet, Path: "/v1/models", Header: http.Header{}, Own: caller.Own}
 	if u.Speaks == upstream.SpeaksAnthropic {

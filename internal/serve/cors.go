@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// exposed are the headers of an answer that a page may read: those of CONTRACT 3.1 and what goes with errors.
+// exposed are the headers of an answer that a page may read: those of CONTRACT 3.1, those that name a chat of the workspace, and what
+// goes with errors.
 const exposed = "X-Session-Id, X-Hermes-Session-Id, X-Mooring-Session, X-Mooring-Turn, X-Mooring-Kind, X-Mooring-Parent, " +
-	"X-Mooring-Identity, X-Mooring-Upstream, X-Mooring-Error, Retry-After, X-Request-Id"
+	"X-Mooring-Identity, X-Mooring-Upstream, X-Mooring-Error, X-Hermes-Session-Key, X-Hermes-Friendly-Id, Retry-After, X-Request-Id"
 
 const preflightMethods = "GET, POST, PATCH, DELETE, OPTIONS"
 

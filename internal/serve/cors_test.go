@@ -73,7 +73,7 @@ func TestPreflight(t *testing.T) {
 }
 
 const exposedHeaders = "X-Session-Id, X-Hermes-Session-Id, X-Mooring-Session, X-Mooring-Turn, X-Mooring-Kind, X-Mooring-Parent, " +
-	"X-Mooring-Identity, X-Mooring-Upstream, X-Mooring-Error, Retry-After, X-Request-Id"
+	"X-Mooring-Identity, X-Mooring-Upstream, X-Mooring-Error, X-Hermes-Session-Key, X-Hermes-Friendly-Id, Retry-After, X-Request-Id"
 
 // C026: the answer itself, not only the preflight, names every header that a page may read.
 func TestAnswersCarryCORS(t *testing.T) {

@@ -200,7 +200,7 @@ func stopped(ctx context.Context, out forward.Outcome) forward.Outcome {
 // toldOf is the error that a client reads whose answer did not come; nil where it did.
 func toldOf(ctx context.Context, out forward.Outcome) error {
 	switch why := fenced(ctx); {
-	case why != nil:
+	case out.State == mooring.Cancelled && why != nil:
 		return why
 	case out.State == mooring.Cancelled:
 		return context.Canceled

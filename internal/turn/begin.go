@@ -18,19 +18,28 @@ const races = 8
 // state and the store is sure: then the commit runs beside the upstream call, and the response header waits for it. No
 // upstream is asked for a turn that cannot be stored.
 func (t *running) begin(ctx context.Context) error {
+	id := t.turn.ID
+	if id == "" {
+		id = t.NewTurn()
+	}
 	t.turn = mooring.Turn{
-		Tenant: t.req.Caller.Tenant, ID: t.NewTurn(), Protocol: t.req.Protocol, Model: clip(t.req.Wire.Model), Key: t.req.Caller.Key, Stream: t.req.Wire.Stream,
+		Tenant: t.req.Caller.Tenant, ID: id, Protocol: t.req.Protocol, Model: clip(t.req.Wire.Model), Key: t.req.Caller.Key, Stream: t.req.Wire.Stream,
 		State: mooring.Running, Replica: t.Replica, StartedAt: t.Now(),
 	}
-	t.turn.BodyDigest = t.digest
+	t.turn.BodyDigest, t.turn.ClientMessage = t.digest, t.req.ClientMessage
 	t.takeUp()
 	if err := t.submit(ctx); err != nil {
 		return err
 	}
-	if t.pin != nil && t.started.Remote == nil && !t.target.Remote && t.Record.Sure() {
+	if !t.own && t.pin != nil && t.started.Remote == nil && !t.target.Remote && t.Record.Sure() {
 		return nil
 	}
-	return t.settle(ctx)
+	if err := t.settle(ctx); err != nil {
+		return err
+	}
+	t.tape.note(t.told())
+	t.tape.writtenDown()
+	return nil
 }
 
 // submit hands the turn's first commit to the writer.
@@ -40,6 +49,7 @@ func (t *running) submit(ctx context.Context) error {
 		return err
 	}
 	t.occupy()
+	t.tape.note(t.told())
 	t.table.enter(t)
 	if !t.found.New { // a new session is found by others once it is committed
 		t.open()
@@ -82,6 +92,9 @@ func (t *running) again(ctx context.Context) error {
 	t.Route.Forget(t.turn.Tenant, t.found.Known.ID)
 	resumed := t.resumed
 	if err := t.identify(ctx); err != nil {
+		return err
+	}
+	if err := t.once(ctx); err != nil {
 		return err
 	}
 	if resumed != nil && t.resumed == nil { // the chat went on elsewhere: it is a turn of its own there

@@ -1,6 +1,11 @@
 package turn
 
-import "context"
+import (
+	"context"
+	"time"
+
+	"mooring"
+)
 
 // Lane is one lane of a table, for tests of the queue alone.
 type Lane struct{ lanes lanes }
@@ -20,3 +25,40 @@ func (l *Lane) Empty() bool {
 	defer l.lanes.mu.Unlock()
 	return len(l.lanes.open) == 0
 }
+
+// Nothing says that nothing is kept of any turn.
+func (r *Runner) Nothing() bool {
+	r.table.mu.Lock()
+	defer r.table.mu.Unlock()
+	r.lanes.mu.Lock()
+	defer r.lanes.mu.Unlock()
+	b := &r.table
+	return len(b.ofChat)+len(b.ofBody)+len(b.ofTurn)+len(b.ofSend)+len(b.past.list)+b.past.bytes+len(r.lanes.open) == 0 && r.tapes.unread.Load() == 0
+}
+
+// Recording is a tape alone, for tests of those who follow it.
+type Recording struct {
+	*tape
+	Live *Live
+}
+
+// NewRecording makes the tape of a turn of the server's, or of a client's where detach is nil; cancel ends the turn.
+func NewRecording(most int, detach func() time.Duration, cancel func(error)) *Recording {
+	t := &tape{
+		all: &tapes{}, sink: nowhere{}, most: most, detach: detach, cancel: cancel, followed: detach != nil, begun: make(chan struct{}), done: make(chan struct{}),
+	}
+	return &Recording{t, &Live{tape: t}}
+}
+
+// Begin is the beginning of the turn: nobody listens yet.
+func (r *Recording) Begin() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left()
+}
+
+// End ends it.
+func (r *Recording) End() { r.end(mooring.Turn{}, nil) }
+
+// Follow lets it be read.
+func (r *Recording) Follow() { r.follow() }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mooring"
+	"mooring/internal/identify"
 	"mooring/internal/upstream"
 )
 
@@ -165,11 +166,18 @@ func (t *running) holds(key laneKey) bool {
 }
 
 func (t *running) lane() laneKey {
+	if t.former == nil {
+		return t.laneOf(t.found)
+	}
+	return laneKey{tenant: t.req.Caller.Tenant, session: t.found.Known.ID}
+}
+
+func (t *running) laneOf(f *identify.Finding) laneKey {
 	key := laneKey{tenant: t.req.Caller.Tenant}
-	if t.found.New && t.former == nil {
-		key.Alias = t.found.Aliases[0]
+	if f.New {
+		key.Alias = f.Aliases[0]
 	} else {
-		key.session = t.found.Known.ID
+		key.session = f.Known.ID
 	}
 	return key
 }
@@ -178,13 +186,16 @@ func (t *running) lane() laneKey {
 // called before the commit: as soon as that is there, others find the session by its id.
 func (t *running) occupy() {
 	key := laneKey{tenant: t.req.Caller.Tenant, session: t.found.Known.ID}
+	if t.req.ClientMessage != "" {
+		t.table.send(t.tape, sendKey{key, t.req.ClientMessage})
+	}
 	if !t.side() && !t.holds(key) {
 		t.slots = append(t.slots, t.lanes.also(key))
 	}
 }
 
 // leave frees what the turn holds. A commit that is still under way reads the request's bytes, so it is waited for.
-func (t *running) leave() {
+func (t *running) leave(err error) {
 	if t.pending != nil {
 		_ = t.pending.Wait(context.Background()) // its turn has ended without it
 	}
@@ -196,5 +207,6 @@ func (t *running) leave() {
 	for _, s := range t.slots {
 		t.lanes.leave(s)
 	}
+	t.tape.end(outcome(t.turn, err)) // who hears of it may send the next one
 	close(t.done)
 }

@@ -32,7 +32,7 @@ func (t *running) acknowledge(ctx context.Context) error {
 	reply := wire.ChatReply{
 		ID: "chatcmpl-" + string(t.found.Known.ID), Model: t.req.Wire.Model, Text: fmt.Sprintf(begunAnew, t.found.ClientID), Created: t.Now().Unix(),
 	}
-	self, err := t.Memory.Digester(t.req.Caller.Tenant).Message(t.req.Protocol, reply.Message())
+	self, err := t.Memory.Digester(t.req.Caller.Tenant).Message(mooring.Chat, reply.Message())
 	if err != nil {
 		return err
 	}
@@ -45,6 +45,8 @@ func (t *running) acknowledge(ctx context.Context) error {
 	t.Memory.Learn(identify.Known{Session: s}, t.found, t.found.Names)
 	t.forgetFormer()
 	t.sink.About(About{ClientID: t.found.ClientID, Session: s.ID, Kind: t.found.Kind, Parent: s.Parent, Identity: t.found.Identity})
+	t.tape.speak(mooring.Chat)
+	t.tape.writtenDown()
 	return t.say(reply)
 }
 
@@ -63,7 +65,7 @@ func (t *running) say(reply wire.ChatReply) error {
 	if t.req.Wire.Stream {
 		head.Header.Set("Content-Type", "text/event-stream")
 		head.Length = -1
-		body = append(reply.Stream(), wire.NewMeter(t.req.Protocol, wire.MeterLimits{}).Terminator()...)
+		body = append(reply.Stream(), wire.NewMeter(mooring.Chat, wire.MeterLimits{}).Terminator()...)
 	}
 	if t.sink.Head(head) == nil {
 		_ = t.sink.Write(body, nil) // the chat is reset, whether or not its client is still there

@@ -17,7 +17,7 @@ const retryWithin = 10 * time.Minute
 // after an answer that failed or broke off, with nothing begun since in that session. Of two such requests at once one is
 // another turn.
 func (t *running) resume(ctx context.Context) error {
-	if t.side() {
+	if t.side() || t.req.Under != nil || t.req.ClientMessage != "" { // those say themselves what they are
 		return nil
 	}
 	earlier, known, err := t.failed(ctx)

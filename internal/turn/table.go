@@ -17,6 +17,14 @@ type table struct {
 	mu     sync.Mutex // guards the maps
 	ofChat map[chat]map[*running]bool
 	ofBody map[body]map[*running]bool
+	ofTurn map[turnKey]*running
+	ofSend map[sendKey]*tape // those of turns that have ended a short while ago, too
+	past   past
+}
+
+type turnKey struct {
+	tenant mooring.Tenant
+	turn   mooring.TurnID
 }
 
 type chat struct {
@@ -36,6 +44,7 @@ func (b *table) enter(t *running) {
 	if b.ofChat == nil {
 		b.ofChat, b.ofBody = map[chat]map[*running]bool{}, map[body]map[*running]bool{}
 	}
+	b.number(t, t.turn.ID)
 	now := chat{t.req.Caller.Tenant, t.found.Known.ID}
 	if t.listed != now {
 		remove(b.ofChat, t.listed, t)
@@ -46,11 +55,46 @@ func (b *table) enter(t *running) {
 	add(b.ofBody, t.body(), t)
 }
 
+// await lists a turn that has an id before it begins, so that it can be ended while it waits.
+func (b *table) await(t *running) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.number(t, t.turn.ID)
+}
+
+// number lists a turn under its id.
+func (b *table) number(t *running, id mooring.TurnID) {
+	if b.ofTurn == nil {
+		b.ofTurn = map[turnKey]*running{}
+	}
+	key := turnKey{t.req.Caller.Tenant, id}
+	if t.numbered != key {
+		b.unnumber(t)
+		b.ofTurn[key], t.numbered = t, key
+	}
+}
+
+func (b *table) unnumber(t *running) {
+	if b.ofTurn[t.numbered] == t {
+		delete(b.ofTurn, t.numbered)
+	}
+}
+
+// leave takes a turn out. Where others follow it, or may look for it, they find it for a short while yet.
 func (b *table) leave(t *running) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	remove(b.ofChat, t.listed, t)
 	remove(b.ofBody, t.body(), t)
+	b.unnumber(t)
+	b.keep(t)
+}
+
+// running gives a turn that runs.
+func (b *table) running(key turnKey) *running {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ofTurn[key]
 }
 
 func add[K comparable](m map[K]map[*running]bool, key K, t *running) {
@@ -94,6 +138,18 @@ func (t *running) body() body { return body{t.req.Caller.Tenant, string(t.digest
 // The errors that a turn is told when another request ends it.
 func errReset() error {
 	return mooring.Errorf(mooring.CodeTurnCancelled, "The chat was begun anew while this turn ran.")
+}
+
+func errStopped() error {
+	return mooring.Errorf(mooring.CodeTurnCancelled, "The turn was stopped.")
+}
+
+func errAlone() error {
+	return mooring.Errorf(mooring.CodeTurnCancelled, "Nobody listened to this turn any more.")
+}
+
+func errShutdown() error {
+	return mooring.Errorf(mooring.CodeTurnCancelled, "The server was shut down while this turn ran.")
 }
 
 func errAgain() error {

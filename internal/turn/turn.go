@@ -1,6 +1,7 @@
 // Package turn is the product in one sentence: Runner.Run finds a request's session, admits it, writes down that it begins,
 // asks an upstream, passes the answer on and writes down how it ended. It holds the table of running turns. It knows neither
-// routes nor pages: those hand it a Request and give it a Sink. It has no goroutines of its own.
+// routes nor pages: those hand it a Request and give it a Sink, or start a turn that is the server's and follow it. Each of those
+// has one goroutine, which Close waits for.
 package turn
 
 import (
@@ -31,6 +32,10 @@ type Request struct {
 	Body     forward.Body
 	Wire     *wire.Request
 	Kind     mooring.Kind // KindSide or KindCompaction where the route says so; empty where the request decides
+
+	Under         *mooring.MessageID // the message of the session that the last one of the request answers, whatever the others say; empty at the root, nil: as they say
+	ClientMessage string             // the sender's own id of what it sends: sent again in that session it is the same turn. Empty for none; for Start alone
+	Ended         func()             // called once the turn has ended, or will not be; nil for nothing. For Start alone
 }
 
 // About is what a client is told of its turn in response headers.
@@ -76,9 +81,9 @@ type Rules struct {
 	QueueDepth  int
 	QueueWait   time.Duration
 	FailoverOn  FailoverOn
-	Commands    bool // chats may begin anew with /new
 	Content     bool // requests without ids are recognised by their messages
 	Learn       bool // headers may be learned to name sessions
+	Commands    bool // chats may begin anew with /new
 	NoTexts     bool // no text of a message is kept
 }
 
@@ -120,6 +125,8 @@ type Runner struct {
 	Turn     func(ctx context.Context, t mooring.Tenant, id mooring.TurnID) (mooring.Turn, error)
 	Failed   func(ctx context.Context, t mooring.Tenant, body []byte, since time.Time) ([]mooring.Turn, error) // newest first
 	Owners   func(ctx context.Context, t mooring.Tenant, object string) ([]mooring.Object, error)
+	Sent     func(ctx context.Context, t mooring.Tenant, s mooring.SessionID, clientMessage string) (mooring.Turn, error)          // CodeNotFound where it was not
+	Below    func(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error) // its children; CodeNotFound where the session has none such
 	Rules    func() Rules
 	Price    func(model string, u mooring.Usage) *float64
 	Observe  func(t *mooring.Turn) // told of every turn that ended, with the attempts of this request alone
@@ -132,16 +139,30 @@ type Runner struct {
 
 	lanes   lanes
 	table   table
+	tapes   tapes
+	own     own
 	retries sync.Map // ids of turns whose next attempt is under way
 }
 
 // Run is one turn from request to answer. An error means that nothing has been written to the sink; otherwise what happened
 // is in the answer and in the record.
 func (r *Runner) Run(ctx context.Context, req Request, sink Sink) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	t := &running{Runner: r, req: req, sink: sink, cancel: cancel, done: make(chan struct{})}
-	defer t.leave() //nolint:contextcheck // what it waits for outlives the request
+	t := r.running(req, sink)
+	ctx, t.cancel = context.WithCancelCause(ctx)
+	defer t.cancel(nil)
+	return r.run(ctx, t)
+}
+
+func (r *Runner) running(req Request, sink Sink) *running {
+	tape := r.newTape(req.Protocol, sink)
+	return &running{Runner: r, req: req, sink: tape, tape: tape, done: make(chan struct{})}
+}
+
+func (r *Runner) run(ctx context.Context, t *running) (err error) {
+	defer func() { t.leave(err) }() //nolint:contextcheck // what it waits for outlives the request
+	if t.own {
+		t.table.await(t)
+	}
 	if err := t.arrive(ctx); err != nil {
 		if why := fenced(ctx); why != nil {
 			return why
@@ -163,15 +184,18 @@ func (r *Runner) Run(ctx context.Context, req Request, sink Sink) error {
 // running is one turn on its way.
 type running struct {
 	*Runner
-	req     Request
-	sink    Sink
-	cancel  context.CancelCauseFunc
-	done    chan struct{} // closed when the turn has ended
-	digest  []byte        // keyed digest of the request's body
-	view    view
-	upward  forward.Body // the body as the upstream gets it
-	listed  chat         // where the table of running turns has it; guarded by that
-	unnamed bool         // nameless, as the table has it; guarded by that
+	req      Request
+	sink     Sink // the tape
+	tape     *tape
+	own      bool // it belongs to the server
+	cancel   context.CancelCauseFunc
+	done     chan struct{} // closed when the turn has ended
+	digest   []byte        // keyed digest of the request's body
+	view     view
+	upward   forward.Body // the body as the upstream gets it
+	listed   chat         // where the table of running turns has it; guarded by that
+	unnamed  bool         // nameless, as the table has it; guarded by that
+	numbered turnKey      // as listed
 
 	former   *identify.Finding // what the chat was on before it was reset; nil where it was not
 	nameless bool              // no id of the request decides
@@ -212,6 +236,9 @@ func (t *running) arrive(ctx context.Context) error {
 		return err
 	}
 	if err := t.look(ctx); err != nil {
+		return err
+	}
+	if err := t.once(ctx); err != nil {
 		return err
 	}
 	replaced, err := t.replace(ctx)
@@ -314,19 +341,39 @@ func (t *running) locate(ctx context.Context) (err error) {
 		t.place, err = t.Identify.Retried(t.found, t.query(), t.resumed.Question)
 		return err
 	}
-	t.place, err = t.Identify.Locate(ctx, t.found, t.query())
+	q := t.query()
+	if t.req.Under != nil && !t.view.reset { // a chat that begins anew has no such message
+		q.Under = t.req.Under
+		if q.Below, err = t.below(ctx, *q.Under); err != nil {
+			return err
+		}
+	}
+	t.place, err = t.Identify.Locate(ctx, t.found, q)
 	return err
 }
 
+// below is what follows a message that the request names.
+func (t *running) below(ctx context.Context, parent mooring.MessageID) ([]mooring.Message, error) {
+	switch {
+	case !t.found.New:
+		return t.Below(ctx, t.req.Caller.Tenant, t.found.Known.ID, parent)
+	case parent != "":
+		return nil, mooring.Errorf(mooring.CodeNotFound, "The session has no such message; read its messages again.")
+	}
+	return nil, nil
+}
+
 // about tells the client what is known of its turn by now.
-func (t *running) about() {
+func (t *running) about() { t.sink.About(t.told()) }
+
+func (t *running) told() About {
 	s := &t.found.Known
 	parent := s.Parent
 	if s.Relation != mooring.RelationSubagent { // a fork is a conversation of its own; what it was copied from its session says
 		parent = ""
 	}
-	t.sink.About(About{
+	return About{
 		ClientID: t.found.ClientID, Session: s.ID, Turn: t.turn.ID, Kind: t.turn.Kind, Parent: parent, Identity: t.found.Identity,
 		Upstream: t.turn.Upstream, Pin: t.turn.Pin,
-	})
+	}
 }

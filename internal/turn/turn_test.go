@@ -79,6 +79,21 @@ func newHouse(t *testing.T, rules turn.Rules, specs ...upstream.Spec) *house {
 			}
 			return store.Turn(ctx, t, id)
 		},
+		Sent: func(ctx context.Context, t mooring.Tenant, s mooring.SessionID, clientMessage string) (mooring.Turn, error) {
+			if err := writer.Sync(ctx); err != nil {
+				return mooring.Turn{}, err
+			}
+			return store.SentTurn(ctx, t, s, clientMessage)
+		},
+		Below: func(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error) {
+			if err := writer.Sync(ctx); err != nil {
+				return nil, err
+			}
+			if at, err := store.Trail(ctx, t, s, parent, 1); parent != "" && len(at) == 0 {
+				return nil, errors.Join(err, mooring.Errorf(mooring.CodeNotFound, "There is no such message."))
+			}
+			return store.Children(ctx, t, s, parent)
+		},
 		Record: writer, Rules: func() turn.Rules { return h.rules }, Price: func(string, mooring.Usage) *float64 { return nil },
 		Observe: func(t *mooring.Turn) { h.ended <- t }, Replica: "rep_1", Now: time.Now,
 		NewTurn: func() mooring.TurnID { return mooring.TurnID("trn_" + h.next()) },

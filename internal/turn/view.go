@@ -79,5 +79,7 @@ func (b rewritten) Bytes() []byte { return b }
 // Open gives a reader of it.
 func (b rewritten) Open() io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }
 
-// commands says whether the request may hold commands: on the chat route, where they are switched on.
-func (t *running) commands() bool { return t.req.Protocol == mooring.Chat && t.Rules().Commands }
+// commands says whether the request may hold commands: on the chat route and from a page, where they are switched on.
+func (t *running) commands() bool {
+	return (t.req.Protocol == mooring.Chat || t.own) && t.Rules().Commands
+}

@@ -61,6 +61,26 @@ func (m *memory) SessionsByKey(_ context.Context, t mooring.Tenant, key string) 
 	return m.of(t, func(s mooring.Session) bool { return s.Key == key }), m.broken
 }
 
+func (m *memory) SessionsByFriendlyID(_ context.Context, t mooring.Tenant, id string) ([]mooring.Session, error) {
+	return m.of(t, func(s mooring.Session) bool { return s.FriendlyID == id }), m.broken
+}
+
+func (m *memory) SessionsOf(_ context.Context, t mooring.Tenant, ids []mooring.SessionID) ([]mooring.Session, error) {
+	return m.of(t, func(s mooring.Session) bool { return slices.Contains(ids, s.ID) }), m.broken
+}
+
+func (m *memory) AliasHits(context.Context, mooring.Tenant, []mooring.Alias) ([]mooring.AliasHit, error) {
+	return nil, m.broken
+}
+
+func (m *memory) Siblings(context.Context, mooring.Tenant, mooring.SessionID, []mooring.MessageID) (map[mooring.MessageID][]mooring.MessageID, error) {
+	return nil, m.broken
+}
+
+func (m *memory) Newest(_ context.Context, _ mooring.Tenant, _ mooring.SessionID, from mooring.MessageID) (mooring.MessageID, error) {
+	return from, m.broken
+}
+
 func (m *memory) Sessions(_ context.Context, t mooring.Tenant, f mooring.SessionFilter) (mooring.SessionPage, error) {
 	m.mu.Lock()
 	m.filter = f

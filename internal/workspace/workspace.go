@@ -1,8 +1,9 @@
 // Package workspace serves what people and their pages read: the session API (sessions, messages and turns of the caller's
-// own tenant, as JSON) and the start page.
+// own tenant, as JSON), the chats of pages, and the start page.
 //
-// What it changes it hands to the turn log, one change a request. It never decides which session a turn belongs to, and never
-// looks outside the caller's tenant. It has no goroutines.
+// What it changes it hands to the turn log, one change a request; a message that a page sends it makes a turn's request of, and
+// hands it to turn. It tells turns to listeners in events, and never looks outside the caller's tenant. Its goroutines are those of
+// a send that waits for its turn to begin; they end with the request.
 package workspace
 
 import (
@@ -26,6 +27,7 @@ type Mux interface {
 type Store interface {
 	Sessions
 	Talks
+	Names
 }
 
 // Sessions reads sessions and sums over them.
@@ -44,12 +46,22 @@ type Talks interface {
 	Trail(ctx context.Context, t mooring.Tenant, id mooring.SessionID, tip mooring.MessageID, limit int) ([]mooring.Message, error)
 	Turns(ctx context.Context, t mooring.Tenant, id mooring.SessionID, p mooring.TurnPage) ([]mooring.Turn, bool, error)
 	Turn(ctx context.Context, t mooring.Tenant, id mooring.TurnID) (mooring.Turn, error)
+	Siblings(ctx context.Context, t mooring.Tenant, id mooring.SessionID, parents []mooring.MessageID) (map[mooring.MessageID][]mooring.MessageID, error)
+	Newest(ctx context.Context, t mooring.Tenant, id mooring.SessionID, from mooring.MessageID) (mooring.MessageID, error)
+}
+
+// Names finds sessions by what pages and requests call them.
+type Names interface {
+	AliasHits(ctx context.Context, t mooring.Tenant, aliases []mooring.Alias) ([]mooring.AliasHit, error)
+	SessionsByFriendlyID(ctx context.Context, t mooring.Tenant, id string) ([]mooring.Session, error)
+	SessionsOf(ctx context.Context, t mooring.Tenant, ids []mooring.SessionID) ([]mooring.Session, error)
 }
 
 // Options is what the session API needs. All fields must be set.
 type Options struct {
 	Store         Store
 	Write         Writing
+	Talk          Talking
 	Caller        func(*http.Request) (mooring.Caller, error) // finds who asks; its error is shown to the client
 	CursorKey     []byte                                      // signs the cursors of lists; the same on every replica
 	Search        Search                                      // finds messages and sessions by their words
@@ -76,6 +88,7 @@ type Search func(ctx context.Context, t mooring.Tenant, q mooring.SearchQuery) (
 type API struct {
 	store   Store
 	write   Writing
+	talk    Talking
 	look    Search
 	caller  func(*http.Request) (mooring.Caller, error)
 	cursors cursors
@@ -90,7 +103,8 @@ func New(o Options) *API {
 		panic("workspace.New: Options.CursorKey is empty")
 	}
 	return &API{
-		store: o.Store, write: o.Write, look: o.Search, caller: o.Caller, cursors: cursors{key: o.CursorKey}, reads: o.OperatorReads, now: o.Now, log: o.Log,
+		store: o.Store, write: o.Write, talk: o.Talk, look: o.Search, caller: o.Caller, cursors: cursors{key: o.CursorKey}, reads: o.OperatorReads,
+		now: o.Now, log: o.Log,
 	}
 }
 
@@ -107,8 +121,21 @@ func (a *API) Mount(mux Mux) {
 	mux.Handle("GET /api/sessions/{id}/export", http.HandlerFunc(a.export))
 	mux.Handle("POST /api/sessions/{id}/fork", a.change(a.forkSession))
 	mux.Handle("GET /api/turns/{id}", a.answer(a.showTurn))
+	mux.Handle("GET /api/turns/{id}/stream", http.HandlerFunc(a.followTurn))
+	mux.Handle("POST /api/turns/{id}/cancel", a.change(a.cancelTurn))
+	a.mountHermes(mux)
 	mux.Handle("GET /api/stats", a.answer(a.showStats))
 	mux.Handle("GET /api/search", a.answer(a.search))
+}
+
+// mountHermes adds the routes that the pages of Hermes call.
+func (a *API) mountHermes(mux Mux) {
+	mux.Handle("POST /api/send-stream", http.HandlerFunc(a.sendStream))
+	mux.Handle("POST /api/session-send", http.HandlerFunc(a.sendSession))
+	mux.Handle("POST /api/sessions/{id}/chat/stream", http.HandlerFunc(a.chatStream))
+	mux.Handle("GET /api/history", a.answer(a.history))
+	mux.Handle("GET /api/session", a.answer(a.snapshot))
+	mux.Handle("GET /api/sessions/search", a.answer(a.searchSessions))
 }
 
 // answer makes a handler of a read: it finds whose sessions are meant, and writes the read's value or its error.

@@ -139,7 +139,11 @@ func (w *writer) lock(ctx context.Context, batch []mooring.Change) error {
 		return nil
 	}
 	touched := map[[2]string]bool{}
+	sent := false
 	for _, change := range batch {
+		if b, ok := change.(*mooring.Begin); ok && b.Turn.ClientMessage != "" {
+			sent = true // what the others have written is read before the row is updated
+		}
 		for _, pair := range sessionsOf(change) {
 			touched[pair] = pair[1] != ""
 		}
@@ -151,7 +155,7 @@ func (w *writer) lock(ctx context.Context, batch []mooring.Change) error {
 			tenants, ids = append(tenants, []byte(pair[0])), append(ids, pair[1])
 		}
 	}
-	if len(ids) < 2 {
+	if len(ids) < 2 && !sent {
 		return nil // a single row is locked by its own update
 	}
 	_, err := w.exec(ctx, w.dialect.Lock, tenants, ids)

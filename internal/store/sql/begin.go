@@ -13,6 +13,9 @@ func (w *writer) begin(ctx context.Context, c *mooring.Begin) error {
 		c.Err = noTenant()
 		return nil
 	}
+	if err := w.unsent(ctx, c); err != nil || c.Err != nil {
+		return err
+	}
 	if err := w.open(ctx, c); err != nil || c.Err != nil {
 		return err
 	}
@@ -36,6 +39,21 @@ func (w *writer) begin(ctx context.Context, c *mooring.Begin) error {
 		return err
 	}
 	return w.takeRemote(ctx, c)
+}
+
+const turnSent = `SELECT id FROM turn WHERE tenant = $1 AND session = $2 AND client_message = $3 AND client_message <> ''`
+
+// unsent sees that no other turn of the session has the client's message. Other replicas wait for the session's lock meanwhile.
+func (w *writer) unsent(ctx context.Context, c *mooring.Begin) error {
+	if c.Turn.ClientMessage == "" || c.New {
+		return nil
+	}
+	id := c.Turn.ID
+	found, err := w.first(ctx, []any{&id}, turnSent, raw(c.Session.Tenant), c.Session.ID, text(c.Turn.ClientMessage))
+	if err == nil && found && id != c.Turn.ID {
+		c.Err = mooring.Errorf(mooring.CodeSessionTaken, "This message has just been sent; try again.")
+	}
+	return err
 }
 
 // open makes or updates the session of a turn. Where c.Err is set nothing was written.
@@ -228,8 +246,8 @@ func gone() error {
 // The next attempt of a turn finds its row: it runs again, and keeps when it first began and what it has cost so far.
 const insertTurn = `INSERT INTO turn (tenant, id, session, kind, protocol, model, api_key, stream, state, upstream, account, pin,
 	identity, evidence, question, answer, view, attempts, unpriced, status, error_code, body_digest, replica, started_at,
-	first_at, ended_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, '', $16, $17, 0, 0, '', $18, $19, $20, 0, 0)
+	first_at, ended_at, client_message)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, '', $16, $17, 0, 0, '', $18, $19, $20, 0, 0, $21)
 	ON CONFLICT (tenant, id) DO UPDATE SET state = excluded.state, stream = excluded.stream, upstream = excluded.upstream,
 	account = excluded.account, pin = excluded.pin, identity = excluded.identity, evidence = excluded.evidence,
 	view = excluded.view, status = 0, error_code = '', replica = excluded.replica, first_at = 0, ended_at = 0
@@ -250,6 +268,6 @@ func (w *writer) insertTurn(ctx context.Context, s mooring.Session, t mooring.Tu
 	}
 	_, err = w.exec(ctx, insertTurn, raw(s.Tenant), t.ID, s.ID, t.Kind, t.Protocol, text(t.Model), text(t.Key), t.Stream,
 		mooring.Running, text(t.Upstream), text(t.Account), t.Pin, text(t.Identity), evidence, t.Question, view, attempts,
-		t.BodyDigest, text(t.Replica), micros(t.StartedAt))
+		t.BodyDigest, text(t.Replica), micros(t.StartedAt), text(t.ClientMessage))
 	return err
 }

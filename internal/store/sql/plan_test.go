@@ -68,7 +68,7 @@ func TestHotStatementsUseTheirKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	texts := constants(t)
-	found := map[string]bool{"SCAN up": true, "SCAN below": true, "SCAN tree": true, "SCAN gone": true, "SCAN more": true} // by steps before
+	found := map[string]bool{"SCAN up": true, "SCAN below": true, "SCAN tree": true, "SCAN gone": true, "SCAN more": true, "SCAN down": true, "SCAN seen": true} // by steps before
 	for name, want := range map[string]string{
 		"aliasHolder":     "PRIMARY KEY (tenant=? AND class=? AND value=?)",
 		"sessionByID":     "PRIMARY KEY (tenant=? AND id=?)",
@@ -76,6 +76,8 @@ func TestHotStatementsUseTheirKeys(t *testing.T) {
 		"continueSession": "PRIMARY KEY (tenant=? AND id=?)",
 		"endSession":      "sqlite_autoindex_turn_1 (tenant=? AND id=?)",
 		"endTurn":         "sqlite_autoindex_turn_1 (tenant=? AND id=?)",
+		"sentTurns":       "turn_client_message (tenant=? AND session=? AND client_message=?)",
+		"turnSent":        "turn_client_message (tenant=? AND session=? AND client_message=?)",
 		"failedTurns":     "turn_retry (tenant=? AND body_digest=?)",
 		"objectOwners":    "PRIMARY KEY (object_id=?)",
 		"pinsOfSession":   "PRIMARY KEY (tenant=? AND session=?)",
@@ -105,10 +107,13 @@ func TestHotStatementsUseTheirKeys(t *testing.T) {
 		"holdBlobs":       "sqlite_autoindex_blob_1 (tenant=? AND digest=?)",
 		"children":        "message_parent (tenant=? AND session=? AND parent=?)",
 		"sessionsByKey":   "session_client_key (tenant=? AND client_key=?)",
-		"turnsOfSession":  "turn_session (tenant=? AND session=? AND id<?)",
-		"names":           "session_activity (tenant=? AND side_only=?)",
-		"recent":          "sqlite_autoindex_message_1 (tenant=? AND id<?)",
-		"descendants":     "session_root (tenant=? AND root=?)",
+		"newestBelow":     "message_parent (tenant=? AND session=? AND parent=?)",
+
+		"sessionsByFriendlyID": "session_friendly_id (tenant=? AND friendly_id=?)",
+		"turnsOfSession":       "turn_session (tenant=? AND session=? AND id<?)",
+		"names":                "session_activity (tenant=? AND side_only=?)",
+		"recent":               "sqlite_autoindex_message_1 (tenant=? AND id<?)",
+		"descendants":          "session_root (tenant=? AND root=?)",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -68,6 +68,14 @@ func (s *Store) SessionsByKey(ctx context.Context, tenant mooring.Tenant, key st
 	return list, s.dialect.failed(err, "read sessions by key")
 }
 
+const sessionsByFriendlyID = `SELECT ` + sessionColumns + ` FROM session WHERE tenant = $1 AND friendly_id = $2 ORDER BY updated_at DESC, id DESC`
+
+// SessionsByFriendlyID gives the sessions of a short name, the newest activity first. Nearly always there is at most one.
+func (s *Store) SessionsByFriendlyID(ctx context.Context, tenant mooring.Tenant, id string) ([]mooring.Session, error) {
+	list, err := s.readSessions(ctx, sessionsByFriendlyID, raw(tenant), text(id))
+	return list, s.dialect.failed(err, "read sessions by friendly id")
+}
+
 func (s *Store) readSessions(ctx context.Context, query string, args ...any) ([]mooring.Session, error) {
 	var list []mooring.Session
 	err := s.each(ctx, func(row scanner) error {

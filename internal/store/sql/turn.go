@@ -12,7 +12,7 @@ import (
 
 const turnColumns = `tenant, id, session, kind, protocol, model, api_key, stream, state, upstream, account, pin, identity,
 	evidence, question, answer, view, attempts, input, output, cache_read, cache_write_5m, cache_write_1h, cost_usd, status,
-	error_code, body_digest, replica, started_at, first_at, ended_at`
+	error_code, body_digest, replica, started_at, first_at, ended_at, client_message`
 
 func scanTurn(row scanner) (mooring.Turn, error) {
 	var t mooring.Turn
@@ -21,7 +21,8 @@ func scanTurn(row scanner) (mooring.Turn, error) {
 	err := row.Scan((*rawText)(&t.Tenant), &t.ID, &t.Session, &t.Kind, &t.Protocol, &t.Model, &t.Key, &t.Stream, &t.State,
 		&t.Upstream, &t.Account, &t.Pin, &t.Identity, &evidence, &t.Question, &t.Answer, &view, &attempts, count{&t.Usage.Input},
 		count{&t.Usage.Output}, count{&t.Usage.CacheRead}, count{&t.Usage.CacheWrite5m}, count{&t.Usage.CacheWrite1h}, &cost,
-		&t.Status, &t.ErrorCode, &t.BodyDigest, &t.Replica, moment{&t.StartedAt}, moment{&t.FirstAt}, moment{&t.EndedAt})
+		&t.Status, &t.ErrorCode, &t.BodyDigest, &t.Replica, moment{&t.StartedAt}, moment{&t.FirstAt}, moment{&t.EndedAt},
+		&t.ClientMessage)
 	if err != nil {
 		return t, err
 	}
@@ -78,6 +79,20 @@ func (s *Store) Turn(ctx context.Context, tenant mooring.Tenant, id mooring.Turn
 	list, err := s.readTurns(ctx, turnByID, raw(tenant), id)
 	if err != nil {
 		return mooring.Turn{}, s.dialect.failed(err, "read a turn")
+	}
+	if len(list) == 0 {
+		return mooring.Turn{}, mooring.Errorf(mooring.CodeNotFound, "There is no such turn.")
+	}
+	return list[0], nil
+}
+
+const sentTurns = `SELECT ` + turnColumns + ` FROM turn WHERE tenant = $1 AND session = $2 AND client_message = $3 AND client_message <> ''`
+
+// SentTurn gives the turn that a client's own message began in a session, or an error with CodeNotFound.
+func (s *Store) SentTurn(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, clientMessage string) (mooring.Turn, error) {
+	list, err := s.readTurns(ctx, sentTurns, raw(tenant), session, text(clientMessage))
+	if err != nil {
+		return mooring.Turn{}, s.dialect.failed(err, fmt.Sprintf("look a message of session %s up", session.Short()))
 	}
 	if len(list) == 0 {
 		return mooring.Turn{}, mooring.Errorf(mooring.CodeNotFound, "There is no such turn.")

@@ -49,9 +49,9 @@ func atOnce(b *mooring.Begin) bool {
 
 const wholeTurn = `INSERT INTO turn (tenant, id, session, kind, protocol, model, api_key, stream, state, upstream, account, pin,
 	identity, evidence, question, answer, view, attempts, input, output, cache_read, cache_write_5m, cache_write_1h, cost_usd,
-	unpriced, status, error_code, body_digest, replica, started_at, first_at, ended_at)
+	unpriced, status, error_code, body_digest, replica, started_at, first_at, ended_at, client_message)
 	SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
-	$27, $28, $29, $30, $31, $32 WHERE EXISTS (SELECT 1 FROM session WHERE tenant = $1 AND id = $3) ON CONFLICT DO NOTHING`
+	$27, $28, $29, $30, $31, $32, $33 WHERE EXISTS (SELECT 1 FROM session WHERE tenant = $1 AND id = $3) ON CONFLICT DO NOTHING`
 
 const wholeSession = `UPDATE session SET
 	updated_at = $3, state = $4, side_only = FALSE, turns = turns + 1, tip_turn = $6,
@@ -107,7 +107,8 @@ func (w *writer) insertWhole(ctx context.Context, b *mooring.Begin, e *mooring.E
 	n, err := w.exec(ctx, wholeTurn, raw(b.Session.Tenant), t.ID, b.Session.ID, b.Turn.Kind, b.Turn.Protocol, text(b.Turn.Model), text(b.Turn.Key),
 		b.Turn.Stream, t.State, text(t.Upstream), text(t.Account), t.Pin, text(b.Turn.Identity), evidence, b.Turn.Question, answerOf(e), view,
 		attempts, tokens(u.Input), tokens(u.Output), tokens(u.CacheRead), tokens(u.CacheWrite5m), tokens(u.CacheWrite1h), dollars(t.CostUSD),
-		unpriced(t), t.Status, t.ErrorCode, b.Turn.BodyDigest, text(b.Turn.Replica), micros(b.Turn.StartedAt), micros(t.FirstAt), micros(t.EndedAt))
+		unpriced(t), t.Status, t.ErrorCode, b.Turn.BodyDigest, text(b.Turn.Replica), micros(b.Turn.StartedAt), micros(t.FirstAt), micros(t.EndedAt),
+		text(b.Turn.ClientMessage))
 	return n > 0, err
 }
 

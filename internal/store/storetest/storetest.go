@@ -16,6 +16,7 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	AliasHits(ctx context.Context, tenant mooring.Tenant, aliases []mooring.Alias) ([]mooring.AliasHit, error)
 	Session(ctx context.Context, tenant mooring.Tenant, id mooring.SessionID) (mooring.Session, error)
 	SessionsByKey(ctx context.Context, tenant mooring.Tenant, key string) ([]mooring.Session, error)
+	SessionsByFriendlyID(ctx context.Context, tenant mooring.Tenant, id string) ([]mooring.Session, error)
 	Sessions(ctx context.Context, tenant mooring.Tenant, f mooring.SessionFilter) (mooring.SessionPage, error)
 	Branch(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, p mooring.BranchPage) ([]mooring.Message, bool, error)
 	Turns(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, p mooring.TurnPage) ([]mooring.Turn, bool, error)
@@ -23,11 +24,14 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	Pins(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID) ([]mooring.Pin, error)
 	Remote(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, server string) (string, error)
 	Owners(ctx context.Context, tenant mooring.Tenant, id string) ([]mooring.Object, error)
+	SentTurn(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, clientMessage string) (mooring.Turn, error)
 	FailedTurns(ctx context.Context, tenant mooring.Tenant, body []byte, since time.Time) ([]mooring.Turn, error)
 	Chain(ctx context.Context, tenant mooring.Tenant, digests [][]byte) ([]mooring.ChainEntry, error)
 	SessionsOf(ctx context.Context, tenant mooring.Tenant, ids []mooring.SessionID) ([]mooring.Session, error)
 	Around(ctx context.Context, tenant mooring.Tenant, ids []mooring.MessageID, up, down int) ([]mooring.Neighbour, error)
 	Children(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error)
+	Siblings(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, parents []mooring.MessageID) (map[mooring.MessageID][]mooring.MessageID, error)
+	Newest(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, from mooring.MessageID) (mooring.MessageID, error)
 	KeyUse(ctx context.Context, tenant mooring.Tenant, key mooring.KeyName, from, to time.Time) (mooring.KeyUse, error)
 	TreeUse(ctx context.Context, tenant mooring.Tenant, ids []mooring.SessionID) (map[mooring.SessionID]mooring.Spending, error)
 	Descendants(ctx context.Context, tenant mooring.Tenant, top mooring.SessionID, limit int) ([]mooring.Session, bool, error)
@@ -62,9 +66,11 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"chats", chatTests()},
 		{"changes by hand", patchTests()},
 		{"forks", forkTests()},
+		{"messages of clients", sentTests()},
 		{"trees", treeTests()},
 		{"removal", removalTests()},
 		{"reads", readTests()},
+		{"branches", branchTests()},
 		{"values", valueTests()},
 		{"search", searchTests()},
 		{"learned headers", learnTests()},

@@ -1,0 +1,58 @@
+package relay
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"mooring"
+	"mooring/internal/upstream"
+)
+
+// First gives a model to talk with, for who names none: one that the configuration names, else the first that an upstream lists, in
+// the order of the configuration.
+func (a *API) First(ctx context.Context, caller mooring.Caller) (string, error) {
+	for _, u := range a.Fleet.All() {
+		for _, model := range u.Models {
+			if !strings.ContainsAny(model, `*?[\`) && talks(model) && a.serves(u, model) {
+				return model, nil
+			}
+		}
+	}
+	var lost error
+	for _, u := range a.Fleet.All() {
+		if u.KeyMode == upstream.KeyClient && caller.Own.Empty() && len(a.Fleet.All()) > 1 {
+			continue // it would refuse to say
+		}
+		list, err := a.modelsOf(ctx, caller, u)
+		if err != nil {
+			lost = err
+			continue
+		}
+		for _, raw := range list {
+			var m struct {
+				ID string `json:"id"`
+			}
+			if json.Unmarshal(raw, &m) == nil && m.ID != "" && talks(m.ID) && a.serves(u, m.ID) {
+				return m.ID, nil
+			}
+		}
+	}
+	if lost != nil {
+		return "", lost
+	}
+	return "", mooring.Errorf(mooring.CodeModelNotFound, "No upstream lists a model; name one in model.")
+}
+
+// talks says that a model's name is not that of one for something else than talk: lists hold those, too.
+func talks(model string) bool {
+	model = strings.ToLower(model)
+	for _, word := range []string{
+		"embed", "whisper", "tts", "dall-e", "moderation", "image", "audio", "realtime", "transcribe", "rerank", "sora", "babbage", "davinci",
+	} {
+		if strings.Contains(model, word) {
+			return false
+		}
+	}
+	return true
+}

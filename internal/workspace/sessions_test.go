@@ -21,7 +21,10 @@ const (
 
 func TestFindSession(t *testing.T) {
 	t.Parallel()
+	short := session("ses_01K0000000000000000000SHORT", "another", 7)
+	short.FriendlyID = "quay"
 	h := over(&memory{sessions: []mooring.Session{
+		short,
 		session(one, "Team-A/Chat-01", 1),
 		session(two, one, 2), // its key has another session's id
 		session(three, "ses_01K00000000000000000000KEY", 3),
@@ -37,6 +40,7 @@ func TestFindSession(t *testing.T) {
 		{"a slash in a key is escaped", "Team-A%2FChat-01", one},
 		{"a key may look like an id", "ses_01K00000000000000000000KEY", three},
 		{"a key is found by its bytes", "caf%E9", "ses_01K00000000000000000BYTES0"},
+		{"the pages' short name comes last", "quay", string(short.ID)},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

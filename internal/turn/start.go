@@ -72,7 +72,7 @@ func (r *Runner) Start(ctx context.Context, req Request, detach func() time.Dura
 	t.turn.ID = r.NewTurn()
 	if !r.own.begin(t, func() {
 		defer cancel(nil)
-		_ = r.run(run, t) // who waits for it finds it on the tape
+		_ = r.proceed(run, t) // who waits for it finds it on the tape
 	}) {
 		cancel(nil)
 		return nil, mooring.Errorf(mooring.CodeShuttingDown, "The server is shutting down; try again.")

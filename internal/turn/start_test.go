@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -102,7 +103,7 @@ func TestTurnOfTheServer(t *testing.T) {
 	if !ok {
 		t.Fatal("it cannot be followed")
 	}
-	if _, ok := h.Follow("rival", about.Turn); ok || h.Cancel("rival", about.Turn) {
+	if _, theirs := h.Follow("rival", about.Turn); theirs || h.Cancel("rival", about.Turn) {
 		t.Error("another tenant sees it")
 	}
 	close(hold)
@@ -168,12 +169,19 @@ func TestTurnThatNobodyListensTo(t *testing.T) {
 	u := upstreamtest.New(t)
 	h := newHouse(t, moving(), spec("a", u)).closing()
 	u.Queue(upstreamtest.Reply{Text: "one two three four", At: 3, HoldAt: make(chan struct{})})
-	l, err := h.Start(t.Context(), h.page("s1", "", "hi"), func() time.Duration { return 50 * time.Millisecond })
+	var left atomic.Bool
+	l, err := h.Start(t.Context(), h.page("s1", "", "hi"), func() time.Duration {
+		if left.Load() {
+			return time.Millisecond
+		}
+		return time.Hour
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	leave := l.Join()
 	until(t, l, "one")
+	left.Store(true)
 	leave()
 	<-l.Done()
 	of := h.stored(l.About().Turn)
@@ -197,13 +205,13 @@ func TestSendThatIsRepeated(t *testing.T) {
 	h := newHouse(t, rules, spec("a", u)).closing()
 	hold := make(chan struct{})
 	u.Always(upstreamtest.Reply{Hold: hold})
-	lives := make([]*turn.Live, 8)
+	lives := make([]*turn.Live, 9)
 	var group sync.WaitGroup
-	for i := range lives {
+	for i := range lives[1:] {
 		group.Go(func() { lives[i] = h.start(h.page("s1", "m-1", "hi")) })
 	}
 	group.Wait()
-	lives = append(lives, h.start(h.page("s1", "m-1", "hi"))) // it is found by its session now
+	lives[8] = h.start(h.page("s1", "m-1", "hi")) // it is found by its session now
 	other := h.start(h.page("s2", "m-1", "hi"))
 	close(hold)
 	want := read(t, lives[0])

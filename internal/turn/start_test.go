@@ -11,9 +11,17 @@ import (
 
 	"mooring"
 	"mooring/internal/turn"
+	"mooring/internal/upstream"
 	"mooring/internal/upstreamtest"
 	"mooring/internal/wire"
 )
+
+// patient is an upstream whose answers may wait for the test.
+func patient(u *upstreamtest.Server) upstream.Spec {
+	s := spec("a", u)
+	s.Timeout = time.Minute
+	return s
+}
 
 func never() time.Duration { return time.Hour }
 
@@ -84,7 +92,7 @@ func (h *house) answer(of mooring.Turn) string {
 func TestTurnOfTheServer(t *testing.T) {
 	t.Parallel()
 	u := upstreamtest.New(t)
-	h := newHouse(t, moving(), spec("a", u)).closing()
+	h := newHouse(t, moving(), patient(u)).closing()
 	hold := make(chan struct{})
 	reply := upstreamtest.Reply{Text: "one two three four", At: 3, HoldAt: hold}
 	u.Queue(reply, upstreamtest.Reply{Text: reply.Text})
@@ -132,7 +140,7 @@ func TestTurnOfTheServer(t *testing.T) {
 func TestFollowAndCancelTurnOfAClient(t *testing.T) {
 	t.Parallel()
 	u := upstreamtest.New(t)
-	h := newHouse(t, moving(), spec("a", u)).closing()
+	h := newHouse(t, moving(), patient(u)).closing()
 	u.Queue(upstreamtest.Reply{Text: "one two three four", At: 3, HoldAt: make(chan struct{})})
 	s, begun := &sink{}, make(chan struct{})
 	var once sync.Once
@@ -167,7 +175,7 @@ func TestFollowAndCancelTurnOfAClient(t *testing.T) {
 func TestTurnThatNobodyListensTo(t *testing.T) {
 	t.Parallel()
 	u := upstreamtest.New(t)
-	h := newHouse(t, moving(), spec("a", u)).closing()
+	h := newHouse(t, moving(), patient(u)).closing()
 	u.Queue(upstreamtest.Reply{Text: "one two three four", At: 3, HoldAt: make(chan struct{})})
 	var left atomic.Bool
 	l, err := h.Start(t.Context(), h.page("s1", "", "hi"), func() time.Duration {
@@ -202,7 +210,7 @@ func TestSendThatIsRepeated(t *testing.T) {
 	u := upstreamtest.New(t)
 	rules := moving()
 	rules.Concurrency = turn.Queue
-	h := newHouse(t, rules, spec("a", u)).closing()
+	h := newHouse(t, rules, patient(u)).closing()
 	hold := make(chan struct{})
 	u.Always(upstreamtest.Reply{Hold: hold})
 	lives := make([]*turn.Live, 9)
@@ -253,7 +261,7 @@ func (h *house) restarted() *turn.Runner {
 func TestAnswerFromAnotherMessage(t *testing.T) {
 	t.Parallel()
 	u := upstreamtest.New(t)
-	h := newHouse(t, moving(), spec("a", u)).closing()
+	h := newHouse(t, moving(), patient(u)).closing()
 	under := func(parent mooring.MessageID, texts ...string) mooring.Turn {
 		t.Helper()
 		req := h.page("s1", "", texts...)
@@ -298,7 +306,7 @@ func TestPageBeginsAnew(t *testing.T) {
 	u := upstreamtest.New(t)
 	rules := moving()
 	rules.Commands, rules.Concurrency = true, turn.Queue
-	h := newHouse(t, rules, spec("a", u)).closing()
+	h := newHouse(t, rules, patient(u)).closing()
 	u.Queue(upstreamtest.Reply{Text: "one two three four", At: 3, HoldAt: make(chan struct{})})
 	old := h.start(h.page("s1", "m-1", "hi"))
 	until(t, old, "one")
@@ -331,7 +339,7 @@ func TestTurnThatWaits(t *testing.T) {
 	u := upstreamtest.New(t)
 	rules := moving()
 	rules.Concurrency = turn.Queue
-	h := newHouse(t, rules, spec("a", u)).closing()
+	h := newHouse(t, rules, patient(u)).closing()
 	hold := make(chan struct{})
 	u.Always(upstreamtest.Reply{Hold: hold})
 	first := h.start(h.page("s1", "m-1", "hi"))
@@ -372,7 +380,7 @@ func TestTurnThatWaits(t *testing.T) {
 func TestClose(t *testing.T) {
 	t.Parallel()
 	u := upstreamtest.New(t)
-	h := newHouse(t, moving(), spec("a", u)).closing()
+	h := newHouse(t, moving(), patient(u)).closing()
 	hold := make(chan struct{})
 	u.Queue(upstreamtest.Reply{Hold: hold}, upstreamtest.Reply{Text: "one two three four", At: 3, HoldAt: make(chan struct{})})
 	whole := h.start(h.page("s1", "", "hi"))

@@ -83,14 +83,15 @@ func (r *Runner) Start(ctx context.Context, req Request, detach func() time.Dura
 		ended()
 		return nil, mooring.Errorf(mooring.CodeShuttingDown, "The server is shutting down; try again.")
 	}
-	t.tape.mu.Lock()
-	t.tape.left() // nobody listens yet
-	t.tape.mu.Unlock()
+	defer (&Live{tape: t.tape}).Join()() // who waits for it to begin listens: it may take longer than turns go on alone
 	return t.tape.live(ctx)
 }
 
 // live waits until the turn is written down.
 func (t *tape) live(ctx context.Context) (*Live, error) {
+	if t.begun == nil { // a client's own: it stands in the store
+		return &Live{tape: t}, nil
+	}
 	select {
 	case <-t.begun:
 	case <-ctx.Done():

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -168,12 +169,15 @@ func TestTurnThatNobodyListensTo(t *testing.T) {
 	u := upstreamtest.New(t)
 	h := newHouse(t, moving(), spec("a", u)).closing()
 	u.Queue(upstreamtest.Reply{Text: "one two three four", At: 3, HoldAt: make(chan struct{})})
-	l, err := h.Start(t.Context(), h.page("s1", "", "hi"), func() time.Duration { return 50 * time.Millisecond })
+	var alone atomic.Int64
+	alone.Store(int64(time.Hour))
+	l, err := h.Start(t.Context(), h.page("s1", "", "hi"), func() time.Duration { return time.Duration(alone.Load()) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	leave := l.Join()
 	until(t, l, "one")
+	alone.Store(int64(time.Millisecond))
 	leave()
 	<-l.Done()
 	of := h.stored(l.About().Turn)
@@ -357,6 +361,29 @@ func TestTurnThatWaits(t *testing.T) {
 	}
 	if n := len(u.Posts()); n != 2 {
 		t.Errorf("%d requests went up, want 2", n)
+	}
+}
+
+// C176: who waits for a turn to begin listens to it, so that one which waits longer than turns go on alone is not ended.
+func TestTurnThatWaitsIsListenedTo(t *testing.T) {
+	t.Parallel()
+	u := upstreamtest.New(t)
+	rules := moving()
+	rules.Concurrency = turn.Queue
+	h := newHouse(t, rules, spec("a", u)).closing()
+	hold := make(chan struct{})
+	u.Queue(upstreamtest.Reply{Hold: hold})
+	first := h.start(h.page("s1", "m-1", "hi"))
+	done := make(chan error, 1)
+	go func() {
+		_, err := h.Start(t.Context(), h.page("s1", "m-2", "more"), func() time.Duration { return time.Millisecond })
+		done <- err
+	}()
+	time.Sleep(50 * time.Millisecond) // longer than it goes on alone
+	close(hold)
+	read(t, first)
+	if err := <-done; err != nil {
+		t.Errorf("begun: %v", err)
 	}
 }
 

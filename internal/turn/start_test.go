@@ -387,6 +387,30 @@ func TestTurnThatWaitsIsListenedTo(t *testing.T) {
 	}
 }
 
+// A turn that panics ends as failed, and takes nothing else with it.
+func TestTurnThatPanics(t *testing.T) {
+	t.Parallel()
+	u := upstreamtest.New(t)
+	h := newHouse(t, moving(), spec("a", u)).closing()
+	price := h.Price
+	h.Price = func(*mooring.Turn) *float64 { panic("at its end") }
+	l := h.start(h.page("s1", "", "hi"))
+	<-l.Done()
+	if _, err := l.Outcome(); mooring.CodeOf(err) != mooring.CodeInternal {
+		t.Errorf("its listeners are told %v, want internal_error", err)
+	}
+	id := l.About().Turn
+	for end := time.Now().Add(5 * time.Second); h.stored(id).State != mooring.Failed; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("stored as %+v", h.stored(id))
+		}
+	}
+	h.Price = price
+	if next := h.start(h.page("s1", "", "hi")); read(t, next) == "" {
+		t.Error("the next one has no answer")
+	}
+}
+
 // At shutdown the server's turns are waited for, then ended; none begins any more.
 func TestClose(t *testing.T) {
 	t.Parallel()

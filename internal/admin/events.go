@@ -81,16 +81,22 @@ func (s *stream) run(ctx context.Context, draining <-chan struct{}) {
 
 // tell writes what there is to tell, and gives a channel that is closed when there is more.
 func (s *stream) tell(ctx context.Context) <-chan struct{} {
+	s.reset() // before it goes on, so that its number is not that of an event to come
 	events, more := s.next(ctx)
-	if s.lost {
-		fmt.Fprintf(&s.out, "id: %d\nevent: reset\ndata: {}\n\n", s.at)
-		s.lost = false
-	}
+	s.reset()
 	for _, e := range events {
 		s.event(e)
 	}
 	s.flush()
 	return more
+}
+
+// reset tells a client that lacks events to read everything anew; what follows its number is told.
+func (s *stream) reset() {
+	if s.lost {
+		fmt.Fprintf(&s.out, "id: %d\nevent: reset\ndata: {}\n\n", s.at)
+		s.lost = false
+	}
 }
 
 // eventView is what an event holds: ids, and whether the session is gone.

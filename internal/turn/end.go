@@ -83,7 +83,7 @@ func (t *running) end(ctx context.Context, out forward.Outcome, status int) erro
 	}
 	c.Objects = t.objects(out, status)
 	c.DropClaim = !t.bound && c.Bind == nil
-	c.Turn = t.turn
+	c.Turn, t.ended = t.turn, true
 	if err := t.Record.Commit(ctx, c); err != nil && mooring.CodeOf(err) != mooring.CodeSessionGone {
 		t.owe(ctx, c, err)
 		return err
@@ -131,6 +131,10 @@ func (t *running) owe(ctx context.Context, c *mooring.End, err error) {
 	if mooring.KindOf(err) != mooring.KindStore {
 		return
 	}
+	t.leaveOwing(ctx, c)
+}
+
+func (t *running) leaveOwing(ctx context.Context, c *mooring.End) {
 	t.Record.Owe(ctx, c)
 	t.Memory.Forget(t.turn.Tenant, t.turn.Session, nil)
 	t.Route.Forget(t.turn.Tenant, t.turn.Session)

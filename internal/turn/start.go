@@ -2,7 +2,11 @@ package turn
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -83,14 +87,32 @@ func (r *Runner) Start(ctx context.Context, req Request, detach func() time.Dura
 		ended()
 		return nil, mooring.Errorf(mooring.CodeShuttingDown, "The server is shutting down; try again.")
 	}
-	t.tape.mu.Lock()
-	t.tape.left() // nobody listens yet
-	t.tape.mu.Unlock()
+	defer (&Live{tape: t.tape}).Join()() // who waits for it to begin listens: it may take longer than turns go on alone
 	return t.tape.live(ctx)
 }
 
+// survive keeps a turn of the server's that panics from ending the process: no server's recovery stands behind its goroutine. What has
+// begun of it is written down as failed.
+func (t *running) survive(ctx context.Context) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	t.Log.LogAttrs(ctx, slog.LevelError, "panic", slog.String("cause", fmt.Sprintf("%T", cause)), slog.String("stack", string(debug.Stack())))
+	t.broken = &mooring.Error{Code: mooring.CodeInternal, Err: errPanic}
+	if t.started != nil && t.pending == nil && !t.ended {
+		t.turn.State, t.turn.ErrorCode, t.turn.EndedAt = mooring.Failed, mooring.CodeInternal, t.Now()
+		t.leaveOwing(ctx, &mooring.End{Turn: t.turn, DropClaim: !t.bound})
+	}
+}
+
+var errPanic = errors.New("the turn panicked")
+
 // live waits until the turn is written down.
 func (t *tape) live(ctx context.Context) (*Live, error) {
+	if t.begun == nil { // a client's own: it stands in the store
+		return &Live{tape: t}, nil
+	}
 	select {
 	case <-t.begun:
 	case <-ctx.Done():

@@ -376,6 +376,53 @@ func TestTurnThatWaits(t *testing.T) {
 	}
 }
 
+// C176: who waits for a turn to begin listens to it, so that one which waits longer than turns go on alone is not ended.
+func TestTurnThatWaitsIsListenedTo(t *testing.T) {
+	t.Parallel()
+	u := upstreamtest.New(t)
+	rules := moving()
+	rules.Concurrency = turn.Queue
+	h := newHouse(t, rules, spec("a", u)).closing()
+	hold := make(chan struct{})
+	u.Queue(upstreamtest.Reply{Hold: hold})
+	first := h.start(h.page("s1", "m-1", "hi"))
+	done := make(chan error, 1)
+	go func() {
+		_, err := h.Start(t.Context(), h.page("s1", "m-2", "more"), func() time.Duration { return time.Millisecond })
+		done <- err
+	}()
+	time.Sleep(50 * time.Millisecond) // longer than it goes on alone
+	close(hold)
+	read(t, first)
+	if err := <-done; err != nil {
+		t.Errorf("begun: %v", err)
+	}
+}
+
+// A turn that panics ends as failed, and takes nothing else with it.
+func TestTurnThatPanics(t *testing.T) {
+	t.Parallel()
+	u := upstreamtest.New(t)
+	h := newHouse(t, moving(), spec("a", u)).closing()
+	price := h.Price
+	h.Price = func(*mooring.Turn) *float64 { panic("at its end") }
+	l := h.start(h.page("s1", "", "hi"))
+	<-l.Done()
+	if _, err := l.Outcome(); mooring.CodeOf(err) != mooring.CodeInternal {
+		t.Errorf("its listeners are told %v, want internal_error", err)
+	}
+	id := l.About().Turn
+	for end := time.Now().Add(5 * time.Second); h.stored(id).State != mooring.Failed; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("stored as %+v", h.stored(id))
+		}
+	}
+	h.Price = price
+	if next := h.start(h.page("s1", "", "hi")); read(t, next) == "" {
+		t.Error("the next one has no answer")
+	}
+}
+
 // At shutdown the server's turns are waited for, then ended; none begins any more.
 func TestClose(t *testing.T) {
 	t.Parallel()

@@ -161,6 +161,7 @@ func (r *Runner) running(req Request, sink Sink) *running {
 func (r *Runner) proceed(ctx context.Context, t *running) (err error) {
 	defer func() { t.leave(err) }() //nolint:contextcheck // what it waits for outlives the request
 	if t.own {
+		defer t.survive(ctx)
 		t.table.await(t)
 	}
 	if err = t.arrive(ctx); err != nil {
@@ -218,6 +219,7 @@ type running struct {
 	earlier int           // how many attempts that turn had
 	moved   bool          // that id is not stored yet: the upstream gave it, or the turn moved there
 	bound   bool          // the pin is kept, or need not be
+	ended   bool          // its end is on its way into the record
 }
 
 // target is where the next attempt goes.

@@ -103,7 +103,6 @@ func (a *API) sendSession(w http.ResponseWriter, r *http.Request) {
 	if live != nil {
 		about := live.About()
 		v.RunID, v.SessionID = about.Turn, known(about.Session)
-		live.Join()() // from now on it goes on alone, for as long as turns do
 	}
 	a.routeHeaders(w, ask.who)
 	a.send(w, r, reply{status: http.StatusOK, body: v})

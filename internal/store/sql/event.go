@@ -84,9 +84,12 @@ func (w *writer) insertEvents(ctx context.Context, tenant []byte, events []moori
 		args := make([]any, 1, 1+4*n)
 		args[0] = tenant
 		for _, e := range events[:n] {
-			args = append(args, e.Number, int64(e.Kind), e.Session, e.Turn)
+			args = append(args, e.Number, int64(e.Kind), string(e.Session), string(e.Turn))
 		}
-		if _, err := w.exec(ctx, insertEvents(n), args...); err != nil {
+		if w.inserts[n] == "" {
+			w.inserts[n] = insertEvents(n)
+		}
+		if _, err := w.exec(ctx, w.inserts[n], args...); err != nil {
 			return err
 		}
 		events = events[n:]

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -273,6 +274,38 @@ func TestPageBeginsAnew(t *testing.T) {
 	}
 }
 
+// CONTRACT 3.3: by whatever name a page knows the chat, its key means the fresh session from then on, and its turn that runs is ended.
+func TestPageBeginsAnewByOtherNames(t *testing.T) {
+	t.Parallel()
+	u := upstreamtest.New(t)
+	p := start(t, one(u))
+	for _, name := range []string{"id", "friendly_id", "chat/stream"} {
+		key := "deck-" + strings.ReplaceAll(name, "/", "-")
+		p.page(key, "old talk").want(http.StatusOK)
+		old := p.session(key)
+		gate := make(chan struct{})
+		u.Queue(upstreamtest.Reply{Text: "one two three", HoldAt: gate, At: 2})
+		running := p.open(sendPath, sends("sessionKey", key, "message", "tell me"))
+		running.until("one ")
+		if name == "chat/stream" {
+			p.call(http.MethodPost, "/api/sessions/"+old["id"].(string)+"/chat/stream", sends("message", "/new")).want(http.StatusOK)
+		} else {
+			r := p.page(old[name].(string), "/new").want(http.StatusOK)
+			if got := r.header.Get("X-Hermes-Session-Key"); got != old[name] {
+				t.Errorf("%s: H-39 the page's name for the chat became %s", name, got)
+			}
+		}
+		running.until("event: error")
+		close(gate)
+		if fresh := p.session(key); fresh["id"] == old["id"] || fresh["relation"] != "reset" {
+			t.Errorf("%s: the key still means %v", name, fresh)
+		}
+		if p.session(old["id"].(string))["id"] != old["id"] || p.session(old["friendly_id"].(string))["id"] != old["id"] {
+			t.Errorf("%s: the old session is not reached by its own names", name)
+		}
+	}
+}
+
 func TestPageAttachments(t *testing.T) {
 	t.Parallel()
 	u := upstreamtest.New(t)
@@ -366,4 +399,14 @@ func TestPageProbes(t *testing.T) {
 			t.Errorf("B3 history of %s: %d messages, want %d", query, len(list), want)
 		}
 	}
+}
+
+// session is what the session API says of one.
+func (p *product) session(name string) map[string]any {
+	p.t.Helper()
+	var s map[string]any
+	if err := json.Unmarshal(p.call(http.MethodGet, "/api/sessions/"+name, "").want(http.StatusOK).body, &s); err != nil {
+		p.t.Fatal(err)
+	}
+	return s
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"mooring"
 	"mooring/internal/signin"
@@ -91,22 +92,31 @@ func takesCookie(path string) bool {
 	return path == "/" || path == "/metrics" || strings.HasPrefix(path, "/api/")
 }
 
-// find asks for the sign-in once per request.
+// foundFor is how long a request takes its sign-in for granted: a live stream hears soon that its person has signed out.
+const foundFor = 5 * time.Second
+
+// find asks for the sign-in once per request, and again where that is a long one.
 func (s *Server) find(ctx context.Context, token string) (mooring.SignIn, bool, error) {
 	v := visitOf(ctx)
 	if v == nil {
 		return s.opts.SignIns.Find(ctx, token)
 	}
-	v.once.Do(func() { v.in, v.found, v.err = s.opts.SignIns.Find(ctx, token) })
+	v.finding.Lock()
+	defer v.finding.Unlock()
+	if now := s.opts.Now(); v.asked.IsZero() || now.Sub(v.asked) >= foundFor {
+		v.asked = now
+		v.in, v.found, v.err = s.opts.SignIns.Find(ctx, token)
+	}
 	return v.in, v.found, v.err
 }
 
 // visit is what is found out about the cookie of one request. It hangs on the request's context and is read here alone.
 type visit struct {
-	once  sync.Once // sets the fields below
-	in    mooring.SignIn
-	found bool
-	err   error
+	finding sync.Mutex // guards the fields below, and makes whoever else asks for them wait
+	asked   time.Time
+	in      mooring.SignIn
+	found   bool
+	err     error
 
 	mu     sync.Mutex // guards what follows
 	caller mooring.Caller

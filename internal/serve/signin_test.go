@@ -346,6 +346,24 @@ func TestCookieIsLookedUpOnce(t *testing.T) {
 	}
 }
 
+// A live stream asks for its caller as long as it goes on, and ends with the sign-in.
+func TestLongRequestEndsWithItsSignIn(t *testing.T) {
+	t.Parallel()
+	now := &clock{noon()}
+	s, store := withSignIns(t, serve.Rules{Keys: twoKeys()}, func(o *serve.Options) { o.Now = now.Now })
+	cookie := signIn(t, s, alice)
+	s.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if _, err := s.Caller(r); err != nil {
+			t.Error(err)
+		}
+		clear(store.rows) // signed out
+		now.now = now.now.Add(15 * time.Second)
+		if _, err := s.Caller(r); mooring.CodeOf(err) != mooring.CodeInvalidAPIKey {
+			t.Errorf("after signing out: %v, want invalid_api_key", err)
+		}
+	})).ServeHTTP(httptest.NewRecorder(), request{method: http.MethodGet, target: "/api/events", header: headers("Cookie", cookie)}.build(t))
+}
+
 func TestOpenBodyNeedsNoKey(t *testing.T) {
 	t.Parallel()
 	s, _ := withSignIns(t, serve.Rules{Keys: twoKeys()})

@@ -60,6 +60,13 @@ func (b *table) unlist(tp *tape) {
 	tp.sends = nil
 }
 
+// disown lets no further send find a turn, from outside of the table.
+func (b *table) disown(tp *tape) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unlist(tp)
+}
+
 // forget drops all that have ended.
 func (b *table) forget() {
 	b.mu.Lock()

@@ -51,10 +51,40 @@ func (t *running) once(ctx context.Context) error {
 		}
 	}
 	send := t.req.ClientMessage
-	if other := t.table.send(t.tape, sendKey{t.laneOf(named), send}, sendKey{t.lane(), send}); other != nil {
-		return t.gives(&Live{tape: other})
+	for {
+		other := t.table.send(t.tape, sendKey{t.laneOf(named), send}, sendKey{t.lane(), send})
+		if other == nil {
+			return nil
+		}
+		gone, err := t.deleted(ctx, other)
+		switch {
+		case err != nil:
+			return err
+		case !gone:
+			return t.gives(&Live{tape: other})
+		}
+		t.table.disown(other)
 	}
-	return nil
+}
+
+// deleted says that a turn was deleted with its session. What was sent in that one is another send in the one that has its name now.
+func (t *running) deleted(ctx context.Context, tp *tape) (bool, error) {
+	tp.mu.Lock()
+	wrote, about := tp.wrote, tp.about
+	tp.mu.Unlock()
+	if !wrote {
+		return false, nil
+	}
+	var err error
+	if about.Turn == "" {
+		_, err = t.Identify.Known(ctx, t.req.Caller.Tenant, about.Session)
+	} else {
+		_, err = t.Turn(ctx, t.req.Caller.Tenant, about.Turn)
+	}
+	if mooring.KindOf(err) == mooring.KindNotFound {
+		return true, nil
+	}
+	return false, err
 }
 
 // sentBefore looks for the send among those of the session that are written down.

@@ -247,6 +247,38 @@ func TestSendThatIsRepeated(t *testing.T) {
 	}
 }
 
+// Deletion is final: what was sent in a session that is gone is not what is sent in the one that has its name now.
+func TestSendAfterItsSessionWasDeleted(t *testing.T) {
+	t.Parallel()
+	u := upstreamtest.New(t)
+	rules := moving()
+	rules.Commands = true
+	h := newHouse(t, rules, spec("a", u)).closing()
+	for _, text := range []string{"hi", "/new"} {
+		first := h.start(h.page("s1", "m-1", text))
+		read(t, first)
+		gone := first.About().Session
+		if err := h.Record.Commit(t.Context(), &mooring.Delete{Tenant: "acme", Session: gone}); err != nil {
+			t.Fatal(err)
+		}
+		h.Memory.Forget("acme", gone, nil)
+		again := h.start(h.page("s1", "m-1", text))
+		if read(t, again); again.About().Session == gone {
+			t.Errorf("%s: the send is told as the one of a session that was deleted", text)
+		}
+		if same := h.start(h.page("s1", "m-1", text)); same.About() != again.About() {
+			t.Errorf("%s: sent once more it is %+v, want %+v", text, same.About(), again.About())
+		}
+		if err := h.Record.Commit(t.Context(), &mooring.Delete{Tenant: "acme", Session: again.About().Session}); err != nil {
+			t.Fatal(err)
+		}
+		h.Memory.Forget("acme", again.About().Session, nil)
+	}
+	if n := len(u.Posts()); n != 2 {
+		t.Errorf("%d requests went up, want 2", n)
+	}
+}
+
 // restarted is a Runner that knows of no turns.
 func (h *house) restarted() *turn.Runner {
 	r := h.Runner

@@ -46,7 +46,7 @@ type composing struct {
 	said    *sending
 	key     string           // by which the page names the chat
 	session *mooring.Session // nil where it is new
-	named   bool             // that key is the session's own among the generic ids
+	chatID  string           // generic id that leads to the session; empty for none known
 	model   string
 	serving Serving
 
@@ -67,7 +67,9 @@ func (c *composing) find(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.key, c.session, c.named = key, s, named
+	if c.key, c.session = key, s; named {
+		c.chatID = key
+	}
 	return nil
 }
 
@@ -185,15 +187,17 @@ func (c *composing) request(ctx context.Context) (*outgoing, error) {
 	return out, nil
 }
 
-// header names the session: a known one by its own id, unless the chat is to begin anew, since then its key goes to another session.
+// header names the session: a known one by its own id, unless the chat is to begin anew, since then its chat id goes to another session.
 func (c *composing) header() http.Header {
 	h := http.Header{"Content-Type": {"application/json"}, "User-Agent": {"mooring-workspace"}}
 	if c.serving.Protocol == mooring.Messages {
 		h.Set("Anthropic-Version", "2023-06-01")
 	}
 	switch {
-	case c.session == nil, c.command && c.named:
+	case c.session == nil:
 		h.Set("X-Session-Id", c.key)
+	case c.command && c.chatID != "":
+		h.Set("X-Session-Id", c.chatID)
 	default:
 		h.Set("X-Mooring-Session", string(c.session.ID))
 	}
@@ -222,9 +226,9 @@ func (c *composing) write(ctx context.Context) error {
 	return nil
 }
 
-// rename finds the key by which a chat can be begun anew, where a page names it otherwise.
+// rename finds the chat id that can be begun anew, where a page names the session otherwise.
 func (c *composing) rename(ctx context.Context) error {
-	if c.session == nil || c.named {
+	if c.session == nil || c.chatID != "" {
 		return nil
 	}
 	_, names, err := c.API.write.Name(c.session.Key)
@@ -232,6 +236,8 @@ func (c *composing) rename(ctx context.Context) error {
 		return nil //nolint:nilerr // a key from elsewhere that no header could carry: the chat gets another one
 	}
 	hits, err := c.store.AliasHits(ctx, c.caller.Tenant, names)
-	c.named = err == nil && len(hits) > 0 && hits[0].Session == c.session.ID
+	if len(hits) > 0 && hits[0].Session == c.session.ID {
+		c.chatID = c.session.Key
+	}
 	return err
 }

@@ -126,7 +126,7 @@ func momentOf(q url.Values, name string, otherwise time.Time) (time.Time, error)
 		return otherwise.UTC(), nil
 	}
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, said); err == nil && t.Year() >= firstYear && t.Year() <= lastYear {
+		if t, err := time.Parse(layout, said); err == nil && t.UTC().Year() >= firstYear && t.UTC().Year() <= lastYear {
 			return t.UTC(), nil
 		}
 	}
@@ -134,10 +134,10 @@ func momentOf(q url.Values, name string, otherwise time.Time) (time.Time, error)
 		"The parameter %s must be a day such as 2026-11-30 or a time such as 2026-11-30T12:00:00Z (a + in a URL is written %%2B), from %d to %d.", name, firstYear, lastYear)
 }
 
-// The years that ids of turns and counts of microseconds can say for sure.
+// The years that ids of turns and counts of microseconds can say for sure. The end of the last one still has four digits.
 const (
 	firstYear = 1970
-	lastYear  = 9999
+	lastYear  = 9998
 )
 
 func rowName(by mooring.UseBy, name string) *string {

@@ -67,15 +67,17 @@ func TestUsageIsOfWhoeverAsks(t *testing.T) {
 		}
 	}
 	for target, want := range map[string]string{
-		"/api/usage?tenant=globex":                 "operator_required",
-		"/api/series?tenant=globex":                "operator_required",
-		"/api/usage?by=colour":                     "invalid_request",
-		"/api/usage?format=xml":                    "invalid_request",
-		"/api/usage?from=yesterday":                "invalid_request",
-		"/api/usage?to=0001-01-01":                 "invalid_request",
-		"/api/usage?from=2026-11-30&to=2026-11-29": "invalid_request",
-		"/api/usage?from=2026-11-29&to=2026-11-29": "invalid_request",
-		"/api/series?span=2h":                      "invalid_request",
+		"/api/usage?tenant=globex":                    "operator_required",
+		"/api/series?tenant=globex":                   "operator_required",
+		"/api/usage?by=colour":                        "invalid_request",
+		"/api/usage?format=xml":                       "invalid_request",
+		"/api/usage?from=yesterday":                   "invalid_request",
+		"/api/usage?to=0001-01-01":                    "invalid_request",
+		"/api/usage?to=9999-12-31T23:59:59Z":          "invalid_request", // its hour ends in a year of five digits
+		"/api/usage?from=1970-01-01T00:00:00%2B14:00": "invalid_request",
+		"/api/usage?from=2026-11-30&to=2026-11-29":    "invalid_request",
+		"/api/usage?from=2026-11-29&to=2026-11-29":    "invalid_request",
+		"/api/series?span=2h":                         "invalid_request",
 	} {
 		if got := over(&memory{}).get(t, "alice", target).Header().Get("X-Mooring-Error"); got != want {
 			t.Errorf("%s: error %q, want %s", target, got, want)

@@ -171,7 +171,7 @@ func (s *Store) each(ctx context.Context, scan func(scanner) error, query string
 	if stmt == nil {
 		return sql.ErrConnDone
 	}
-	rows, err := stmt.QueryContext(ctx, args...)
+	rows, err := stmt.QueryContext(ctx, known(args)...)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"mooring"
 )
@@ -29,6 +30,27 @@ func text[T ~string](v T) string {
 		s = strings.ReplaceAll(s, "\x00", "\u2400")
 	}
 	return s
+}
+
+// known binds ids that came from outside as they are, but for those that no row can have, and PostgreSQL cannot read.
+func known(args []any) []any {
+	for i, arg := range args {
+		switch id := arg.(type) {
+		case mooring.SessionID:
+			keep(args, i, id)
+		case mooring.TurnID:
+			keep(args, i, id)
+		case mooring.MessageID:
+			keep(args, i, id)
+		}
+	}
+	return args
+}
+
+func keep[T ~string](args []any, i int, id T) {
+	if strings.IndexByte(string(id), 0) >= 0 || !utf8.ValidString(string(id)) {
+		args[i] = text(id)
+	}
 }
 
 // micros binds a time, 0 for the zero one.

@@ -175,7 +175,7 @@ func (w *writer) exec(ctx context.Context, query string, args ...any) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	result, err := stmt.ExecContext(ctx, args...)
+	result, err := stmt.ExecContext(ctx, known(args)...)
 	if err != nil {
 		return 0, err
 	}
@@ -189,7 +189,7 @@ func (w *writer) first(ctx context.Context, dest []any, query string, args ...an
 	if err != nil {
 		return false, err
 	}
-	err = stmt.QueryRowContext(ctx, args...).Scan(dest...)
+	err = stmt.QueryRowContext(ctx, known(args)...).Scan(dest...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -214,7 +214,7 @@ func (w *writer) each(ctx context.Context, scan func(scanner) error, query strin
 	if err != nil {
 		return err
 	}
-	rows, err := stmt.QueryContext(ctx, args...)
+	rows, err := stmt.QueryContext(ctx, known(args)...)
 	if err != nil {
 		return err
 	}

@@ -57,6 +57,37 @@ func valueTests() []test {
 				t.Errorf("Sessions by such a title: %d, %v; want 1", len(page.Sessions), err)
 			}
 		}},
+		{"C088 an id that no row can have is one that is not there", func(t *testing.T, s Store) {
+			c := newSession(1)
+			c.Messages = []mooring.Message{message(1, 1, "")}
+			apply(t, s, c)
+			for _, odd := range []string{"\x00", "\xff", string(sessionID(1)) + "\x00"} {
+				ctx := t.Context()
+				session, turn, message := mooring.SessionID(odd), mooring.TurnID(odd), mooring.MessageID(odd)
+				_, noSession := s.Session(ctx, tenant, session)
+				_, noTurn := s.Turn(ctx, tenant, turn)
+				if mooring.CodeOf(noSession) != mooring.CodeSessionNotFound || mooring.CodeOf(noTurn) != mooring.CodeNotFound {
+					t.Errorf("%q: %v and %v", odd, noSession, noTurn)
+				}
+				page, err := s.Sessions(ctx, tenant, mooring.SessionFilter{Parent: session})
+				if err != nil || len(page.Sessions) != 0 {
+					t.Errorf("children of %q: %v, %v", odd, page, err)
+				}
+				branch, _, err := s.Branch(ctx, tenant, sessionID(1), mooring.BranchPage{Tip: message})
+				if err != nil || len(branch) != 0 {
+					t.Errorf("branch to %q: %v, %v", odd, branch, err)
+				}
+				if _, _, err = s.Branch(ctx, tenant, sessionID(1), mooring.BranchPage{Before: message}); err != nil && mooring.KindOf(err) != mooring.KindNotFound {
+					t.Errorf("branch before %q: %v", odd, err)
+				}
+				if tip, err := s.Newest(ctx, tenant, sessionID(1), message); tip != "" || err != nil {
+					t.Errorf("newest below %q: %q, %v", odd, tip, err)
+				}
+				if code := outcome(t, s, &mooring.Patch{Tenant: tenant, Session: sessionID(1), Tip: message}); code == "" {
+					t.Errorf("%q became a tip", odd)
+				}
+			}
+		}},
 		{"C013 ids and keys are compared byte for byte", func(t *testing.T, s Store) {
 			lower, upper := newSession(1), newSession(2)
 			lower.Session.Key, upper.Session.Key = "ab-cd", "AB-CD"

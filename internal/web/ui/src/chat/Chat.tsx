@@ -7,7 +7,7 @@ import { useMe, useSession } from "@/api/hooks";
 import { keys } from "@/api/keys";
 import type { MessageID, Session } from "@/api/types";
 import { PageSide, TopBar, useTitle } from "@/app/Page";
-import { EmptyState, ErrorState, toast, Tooltip } from "@/ui";
+import { EmptyState, ErrorState, projectName, toast, Tooltip } from "@/ui";
 import { ChatList, NewChat, Rename } from "./ChatList";
 import { ChatMenu } from "./ChatMenu";
 import { Composer, type Message } from "./Composer";
@@ -88,8 +88,12 @@ function Open({ named, all, target }: { named: Session | null; all: Run[]; targe
     [origin, session?.id],
   );
   const onSend = (message: Message) => {
-    if (tip.current === null && session) toast({ text: "The conversation is still loading." });
-    else ask({ ...message, parent: tip.current ?? "root" });
+    if (tip.current === null && session) {
+      toast({ text: "The conversation is still loading. Send it again in a moment." });
+      return false;
+    }
+    ask({ ...message, parent: tip.current ?? "root" });
+    return true;
   };
   const empty = session === null && run === undefined;
   return (
@@ -178,7 +182,7 @@ function Head({ session }: { session: Session }) {
   const [renaming, setRenaming] = useState(false);
   useEffect(() => setRenaming(false), [session.id]);
   const title = titleOf(session);
-  const facts = [clientOf(session), session.project, session.upstream].filter(Boolean).join(" · ");
+  const facts = [clientOf(session), session.project && projectName(session.project), session.upstream].filter(Boolean).join(" · ");
   const name = renaming ? (
     <Rename session={session} onDone={() => setRenaming(false)} className="max-w-md" />
   ) : (

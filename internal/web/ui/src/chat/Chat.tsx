@@ -194,7 +194,7 @@ function Head({ session }: { session: Session }) {
       <header className="hidden h-13 shrink-0 items-center gap-3 border-b border-line px-6 md:flex">
         {name}
         {!renaming && facts !== "" && <span className="min-w-0 flex-1 truncate text-xs text-faint">{facts}</span>}
-        <span className="flex-1" />
+        {(renaming || facts === "") && <span className="flex-1" />}
         <Tooltip text="Turns, cost and why this session">
           <Link href={`/sessions/${session.id}`} className="flex h-7 shrink-0 items-center gap-1.5 rounded-lg px-2 text-xs font-medium text-soft hover:bg-hover hover:text-ink">
             <ListTree className="size-4" /> Details

@@ -10,12 +10,12 @@ export interface Tab {
 export function Tabs({ tabs, value, onChange, label }: { tabs: Tab[]; value: string; onChange: (value: string) => void; label: string }) {
   return (
     <Radix.Root value={value} onValueChange={onChange} className="flex min-h-0 flex-1 flex-col">
-      <Radix.List aria-label={label} className="-mx-1.5 flex shrink-0 gap-2.5 overflow-x-auto border-b border-line">
+      <Radix.List aria-label={label} className="flex shrink-0 gap-5 overflow-x-auto border-b border-line">
         {tabs.map((tab) => (
           <Radix.Trigger
             key={tab.value}
             value={tab.value}
-            className="-mb-px rounded-t-md border-b-2 border-transparent px-1.5 py-2 text-sm whitespace-nowrap text-soft -outline-offset-2 pointer-coarse:min-h-10 pointer-coarse:px-2 hover:text-ink data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-ink"
+            className="-mb-px border-b-2 border-transparent py-2 text-sm whitespace-nowrap text-soft -outline-offset-2 pointer-coarse:min-h-10 hover:text-ink data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-ink"
           >
             {tab.label}
           </Radix.Trigger>

@@ -17,8 +17,10 @@ export function useSession(id: string | null) {
   });
 }
 
-export function useModels() {
+/** What the upstreams list; only where a page may ask a client's route. */
+export function useModels(may: boolean) {
   return useQuery({
+    enabled: may,
     queryKey: keys.models,
     queryFn: async ({ signal }) => {
       const list = await api<{ data: { id: string }[] }>("/v1/models", { signal });

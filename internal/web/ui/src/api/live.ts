@@ -12,8 +12,8 @@ export interface Change {
   deleted?: boolean;
 }
 
-/** `waiting`: not there yet, or lost and tried again. */
-export type LiveState = "waiting" | "open";
+/** `waiting`: not there yet, or about to be again; `lost`: the server could not be reached, and is tried again. */
+export type LiveState = "waiting" | "open" | "lost";
 
 const readers = new Set<(change: Change) => void>();
 const watchers = new Set<() => void>();
@@ -62,15 +62,16 @@ export function useLive() {
 async function listen(signal: AbortSignal, note: (change: Change) => void) {
   let last = "";
   let failures = 0;
+  let lost = false;
   while (!signal.aborted) {
     try {
       const headers: Record<string, string> = { Accept: "text/event-stream" };
       if (last !== "") headers["Last-Event-ID"] = last;
       const response = await send("/api/events", { signal, headers });
       become("open");
-      // Without a number to go on from nobody knows what was missed meanwhile.
-      if (last === "" && failures > 0) note({ event: "reset" });
-      failures = 0;
+      // Without a number to go on from nobody knows what was missed meanwhile; and what could not be read while the server was away is read now.
+      if (lost || (last === "" && failures > 0)) note({ event: "reset" });
+      [failures, lost] = [0, false];
       for await (const event of readEvents(response)) {
         if (event.id !== "") last = event.id;
         const change = parse(event.event, event.data);
@@ -78,8 +79,9 @@ async function listen(signal: AbortSignal, note: (change: Change) => void) {
       }
     } catch (error) {
       if (error instanceof ApiError && (error.status === 401 || error.status === 404)) return become("waiting");
+      lost ||= state !== "open"; // a stream that broke may be back at once: the next try tells
     }
-    become("waiting");
+    become(lost ? "lost" : "waiting");
     await pause(backoff(failures++), signal);
   }
 }

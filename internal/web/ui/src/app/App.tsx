@@ -26,8 +26,11 @@ const client = new QueryClient({
   },
 });
 
+let leaving = false;
+
 whenUnauthorized(() => {
-  if (location.pathname === "/sign-in") return;
+  if (leaving || location.pathname === "/sign-in") return;
+  leaving = true;
   client.clear();
   location.assign(`/sign-in?back=${encodeURIComponent(location.pathname + location.search)}`);
 });

@@ -15,6 +15,8 @@ interface PageProps {
   title: string;
   /** Stands at the right of the title. */
   actions?: ReactNode;
+  /** What a phone's top bar shows, where that is not the title and its actions. */
+  bar?: ReactNode;
   /** Stands below the title, and stays when the page scrolls. */
   toolbar?: ReactNode;
   /** `wide` for tables, `text` for what is read. */
@@ -25,17 +27,26 @@ interface PageProps {
 }
 
 /** A page with a title: everything but the chat. */
-export function Page({ title, actions, toolbar, width = "wide", fill, children }: PageProps) {
+export function Page({ title, actions, bar, toolbar, width = "wide", fill, children }: PageProps) {
   useTitle(title);
+  const inBar = !useWide() && bar === undefined;
   const measure = cx("mx-auto w-full px-4 md:px-8", width === "wide" ? "max-w-[88rem]" : "max-w-3xl");
   return (
     <div className={cx("flex h-full min-h-0 flex-col bg-page", !fill && "overflow-y-auto")}>
       <div className={cx("z-10 shrink-0 bg-page", !fill && "sticky top-0")}>
-        <header className={cx(measure, "flex min-h-14 flex-wrap items-center justify-between gap-x-4 gap-y-2 py-3")}>
-          <h1 className="min-w-0 text-lg font-semibold tracking-tight break-words">{title}</h1>
-          {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
-        </header>
-        {toolbar && <div className={cx(measure, "pb-3")}>{toolbar}</div>}
+        {inBar ? (
+          <TopBar>
+            <h1 className="min-w-0 flex-1 truncate px-1 text-sm font-semibold">{title}</h1>
+            {actions && <div className="flex shrink-0 items-center gap-2 pr-2">{actions}</div>}
+          </TopBar>
+        ) : (
+          <header className={cx(measure, "flex min-h-14 flex-wrap items-center justify-between gap-x-4 gap-y-2 py-3")}>
+            <h1 className="min-w-0 text-lg font-semibold tracking-tight break-words">{title}</h1>
+            {actions && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+          </header>
+        )}
+        <TopBar>{bar}</TopBar>
+        {toolbar ? <div className={cx(measure, "pb-3", inBar && "pt-3")}>{toolbar}</div> : inBar && <div className="h-3" />}
       </div>
       <div className={cx(measure, "min-h-0 flex-1", fill ? "flex flex-col" : "pb-16")}>{children}</div>
     </div>

@@ -1,10 +1,10 @@
-import { ChartColumn, CircleUser, Layers, LogOut, MessageSquare, Menu as MenuIcon, Moon, Search, Server, Sun, SunMoon, Users, WifiOff } from "lucide-react";
+import { ChartColumn, CircleUser, Layers, LogOut, MessageSquare, Menu as MenuIcon, Moon, Search, Server, ServerOff, Sun, SunMoon, Users, WifiOff } from "lucide-react";
 import { Suspense, useEffect, useMemo, useState, type ComponentType, type ReactNode } from "react";
 import { Link, useLocation } from "wouter";
 import { useQueryClient } from "@tanstack/react-query";
 import { api } from "@/api/client";
 import { useMe } from "@/api/hooks";
-import { useLive } from "@/api/live";
+import { useLive, useLiveState } from "@/api/live";
 import type { Me } from "@/api/types";
 import { cx, Drawer, IconButton, Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from "@/ui";
 import { Boundary } from "./Boundary";
@@ -74,7 +74,7 @@ export function Shell({ children }: { children: ReactNode }) {
           </header>
         )}
         <main id="main" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col bg-page outline-none">
-          <OfflineBar />
+          <Away />
           <div className="min-h-0 flex-1">
             <Boundary key={boundaryOf(path)}>
               <Suspense fallback={null}>{children}</Suspense>
@@ -178,11 +178,16 @@ const ThemeName = ({ icon, name }: { icon: ReactNode; name: string }) => (
   </span>
 );
 
-function OfflineBar() {
-  if (useOnline()) return null;
+/** Says that nothing on the page can be fresh, and goes away by itself. */
+function Away() {
+  const online = useOnline();
+  const lost = useLiveState() === "lost";
+  if (online && !lost) return null;
+  const Icon = online ? ServerOff : WifiOff;
   return (
     <p role="status" className="flex items-center justify-center gap-2 bg-warn-soft px-4 py-1.5 text-center text-sm text-warn">
-      <WifiOff aria-hidden className="size-4 shrink-0" /> You are offline. What you send waits here until you are back.
+      <Icon aria-hidden className="size-4 shrink-0" />
+      {online ? "Mooring cannot be reached. This page goes on by itself as soon as it can." : "You are offline. What you send waits here until you are back."}
     </p>
   );
 }

@@ -7,7 +7,7 @@ import { useMe, useSession } from "@/api/hooks";
 import { keys } from "@/api/keys";
 import type { MessageID, Session } from "@/api/types";
 import { PageSide, TopBar, useTitle } from "@/app/Page";
-import { EmptyState, ErrorState, toast, Tooltip } from "@/ui";
+import { EmptyState, ErrorState, projectName, toast, Tooltip } from "@/ui";
 import { ChatList, NewChat, Rename } from "./ChatList";
 import { ChatMenu } from "./ChatMenu";
 import { Composer, type Message } from "./Composer";
@@ -88,8 +88,12 @@ function Open({ named, all, target }: { named: Session | null; all: Run[]; targe
     [origin, session?.id],
   );
   const onSend = (message: Message) => {
-    if (tip.current === null && session) toast({ text: "The conversation is still loading." });
-    else ask({ ...message, parent: tip.current ?? "root" });
+    if (tip.current === null && session) {
+      toast({ text: "The conversation is still loading. Send it again in a moment." });
+      return false;
+    }
+    ask({ ...message, parent: tip.current ?? "root" });
+    return true;
   };
   const empty = session === null && run === undefined;
   return (
@@ -178,7 +182,7 @@ function Head({ session }: { session: Session }) {
   const [renaming, setRenaming] = useState(false);
   useEffect(() => setRenaming(false), [session.id]);
   const title = titleOf(session);
-  const facts = [clientOf(session), session.project, session.upstream].filter(Boolean).join(" · ");
+  const facts = [clientOf(session), session.project && projectName(session.project), session.upstream].filter(Boolean).join(" · ");
   const name = renaming ? (
     <Rename session={session} onDone={() => setRenaming(false)} className="max-w-md" />
   ) : (
@@ -190,7 +194,7 @@ function Head({ session }: { session: Session }) {
       <header className="hidden h-13 shrink-0 items-center gap-3 border-b border-line px-6 md:flex">
         {name}
         {!renaming && facts !== "" && <span className="min-w-0 flex-1 truncate text-xs text-faint">{facts}</span>}
-        <span className="flex-1" />
+        {(renaming || facts === "") && <span className="flex-1" />}
         <Tooltip text="Turns, cost and why this session">
           <Link href={`/sessions/${session.id}`} className="flex h-7 shrink-0 items-center gap-1.5 rounded-lg px-2 text-xs font-medium text-soft hover:bg-hover hover:text-ink">
             <ListTree className="size-4" /> Details

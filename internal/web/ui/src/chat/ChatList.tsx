@@ -5,6 +5,7 @@ import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { Link } from "wouter";
 import { api, query, sentence } from "@/api/client";
 import type { SearchPage, Session, SessionID, SessionPage } from "@/api/types";
+import { useMedia } from "@/app/media";
 import { useSlots } from "@/app/slots";
 import { Button, cx, Input, Skeleton, useNow } from "@/ui";
 import { useChangeSession } from "./actions";
@@ -47,7 +48,7 @@ export function ChatList({ current, runs }: ChatListProps) {
 export function NewChat() {
   const { closeDrawer } = useSlots();
   return (
-    <Link href="/" onClick={closeDrawer} aria-label="New chat" title="New chat (n)" className="inline-flex size-9 shrink-0 items-center justify-center rounded-lg text-soft hover:bg-hover hover:text-ink">
+    <Link href="/" onClick={closeDrawer} aria-label="New chat" title="New chat (n)" className="inline-flex size-9 pointer-coarse:size-10 shrink-0 items-center justify-center rounded-lg text-soft hover:bg-hover hover:text-ink">
       <SquarePen className="size-4.5" />
     </Link>
   );
@@ -64,10 +65,11 @@ function All({ archived, setArchived, current, runs }: ChatListProps & { archive
   );
   const marks = useMemo(() => marksOf(runs), [runs]);
   const box = useRef<HTMLDivElement>(null);
+  const coarse = useMedia("(pointer: coarse)");
   const list = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
-    estimateSize: (i) => (rows[i]!.kind === "head" ? 34 : 36),
+    estimateSize: (i) => (rows[i]!.kind === "head" ? 34 : coarse ? 44 : 36),
     getItemKey: (i) => keyOf(rows[i]!),
     overscan: 12,
   });
@@ -137,7 +139,7 @@ function ChatRow({ session, here, mark }: { session: Session; here: boolean; mar
   if (renaming) return <Rename session={session} onDone={() => setRenaming(false)} />;
   const [title, client] = [titleOf(session), clientOf(session)];
   return (
-    <div className={cx("group/row flex h-9 items-center rounded-lg pr-1 transition-colors", here ? "bg-accent-soft" : "hover:bg-hover focus-within:bg-hover")}>
+    <div className={cx("group/row flex h-9 pointer-coarse:h-11 items-center rounded-lg pr-1 transition-colors", here ? "bg-accent-soft" : "hover:bg-hover focus-within:bg-hover")}>
       <Link
         href={`/chat/${session.friendly_id}`}
         onClick={closeDrawer}
@@ -150,7 +152,7 @@ function ChatRow({ session, here, mark }: { session: Session; here: boolean; mar
         {client && <span className="max-w-24 shrink-0 truncate text-xs text-faint group-focus-within/row:hidden pointer-fine:group-hover/row:hidden">{client}</span>}
         {mark && <span role="img" aria-label={mark === "running" ? "An answer is being written" : "A new answer"} className={cx("mx-1.5 size-2 shrink-0 rounded-full bg-accent", mark === "running" && "animate-soft")} />}
       </Link>
-      <ChatMenu session={session} here={here} onRename={() => setRenaming(true)} className="pointer-fine:w-0 pointer-fine:opacity-0 group-hover/row:w-7 group-hover/row:opacity-100 focus-visible:w-7 focus-visible:opacity-100 group-focus-within/row:w-7 group-focus-within/row:opacity-100 data-[state=open]:w-7 data-[state=open]:opacity-100" />
+      <ChatMenu session={session} here={here} onRename={() => setRenaming(true)} className="pointer-fine:not-group-hover/row:not-group-focus-within/row:not-data-[state=open]:w-0 pointer-fine:not-group-hover/row:not-group-focus-within/row:not-data-[state=open]:opacity-0" />
     </div>
   );
 }

@@ -1,9 +1,10 @@
-import { ArrowUp, ChevronDown, ImagePlus, Square, X } from "lucide-react";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState, type ClipboardEvent, type KeyboardEvent } from "react";
-import { useMe, useUpstreams } from "@/api/hooks";
+import { ArrowUp, ImagePlus, Square, X } from "lucide-react";
+import { useEffect, useLayoutEffect, useRef, useState, type ClipboardEvent, type KeyboardEvent } from "react";
+import { useMe } from "@/api/hooks";
 import type { Session } from "@/api/types";
-import { cx, IconButton, Menu, MenuChoice, MenuLabel, toast } from "@/ui";
+import { cx, IconButton, toast } from "@/ui";
 import { draftOf, keepDraft, keepModel, modelOf } from "./memory";
+import { ModelChoice } from "./ModelChoice";
 import { accepted, picturesOf } from "./pictures";
 import type { Picture, Run } from "./runs";
 
@@ -19,7 +20,8 @@ interface ComposerProps {
   session: Session | null;
   /** The run that is going on here. */
   run: Run | undefined;
-  onSend: (message: Message) => void;
+  /** Takes a message; false where it cannot be asked yet, and then it stays in the field. */
+  onSend: (message: Message) => boolean;
   onStop: () => void;
   /** What was refused and is to be changed: put into the field. */
   restored: { text: string; pictures: Picture[] } | null;
@@ -77,7 +79,7 @@ export function Composer({ view, session, run, onSend, onStop, restored }: Compo
   const empty = text.trim() === "" && pictures.length === 0;
   const send = () => {
     if (empty || busy) return;
-    onSend({ text: text.trim() === "" ? "" : text, pictures, model });
+    if (!onSend({ text: text.trim() === "" ? "" : text, pictures, model })) return;
     setText("");
     keepDraft(view, "");
     attach([]);
@@ -160,7 +162,7 @@ export function Composer({ view, session, run, onSend, onStop, restored }: Compo
           onChange={(event) => type(event.target.value)}
           onKeyDown={press}
           onPaste={paste}
-          className="block w-full resize-none bg-transparent px-4 pt-3 pb-1 outline-none"
+          className="block w-full resize-none bg-transparent px-4 pt-3 pb-1 outline-none pointer-coarse:text-[1rem]"
         />
         <div className="flex items-center gap-1 px-2 pb-2">
           <input
@@ -215,36 +217,5 @@ function CommandHint({ text, onTake }: { text: string; onTake: () => void }) {
         <span className="text-soft">begins this chat afresh; what was said before is not sent any more. With text behind it, asks that at once.</span>
       </button>
     </div>
-  );
-}
-
-function ModelChoice({ session, model, onChange }: { session: Session | null; model: string | null; onChange: (model: string | null) => void }) {
-  const upstreams = useUpstreams();
-  const models = useMemo(() => {
-    const all = (upstreams.data ?? []).flatMap((upstream) => upstream.models).filter((name) => !name.includes("*"));
-    return [...new Set([...(model ? [model] : []), ...all])];
-  }, [upstreams.data, model]);
-  const standard = session?.models.at(-1) ?? models[0] ?? null;
-  if (models.length < 2 && !model) {
-    return standard && <span className="min-w-0 truncate px-2 text-xs text-faint">{standard}</span>;
-  }
-  const auto = "\u0000auto";
-  return (
-    <Menu
-      align="start"
-      trigger={
-        <button type="button" aria-label={`Model: ${model ?? standard ?? "chosen by the server"}`} className="flex h-9 min-w-0 items-center gap-1 rounded-lg px-2 text-xs font-medium text-soft hover:bg-hover hover:text-ink">
-          <span className="truncate">{model ?? standard ?? "Model"}</span>
-          <ChevronDown className="size-3.5 shrink-0" />
-        </button>
-      }
-    >
-      <MenuLabel>Model</MenuLabel>
-      <MenuChoice
-        value={model ?? auto}
-        onChange={(next) => onChange(next === auto ? null : next)}
-        options={[{ value: auto, label: session ? "As before" : "Chosen by the server" }, ...models.map((name) => ({ value: name, label: name }))]}
-      />
-    </Menu>
   );
 }

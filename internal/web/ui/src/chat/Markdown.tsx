@@ -1,4 +1,4 @@
-import { isValidElement, memo, useMemo, type ReactNode } from "react";
+import { isValidElement, memo, useDeferredValue, useMemo, type ReactNode } from "react";
 import Renderer, { defaultUrlTransform, type Components, type UrlTransform } from "react-markdown";
 import gfm from "remark-gfm";
 import { Code } from "./Code";
@@ -36,7 +36,7 @@ const components: Components = {
     return <Code code={textOf(inner?.children ?? children).replace(/\n$/, "")} language={language} />;
   },
   table: ({ children }) => (
-    <div className="my-3 overflow-x-auto" tabIndex={0} role="region" aria-label="Table">
+    <div className="my-3 overflow-x-auto" tabIndex={0} role="group" aria-label="Table">
       <table>{children}</table>
     </div>
   ),
@@ -54,9 +54,16 @@ const Piece = memo(function Piece({ text }: { text: string }) {
   );
 });
 
+/** Reading more than this at once would stop the page: it is read in pieces, while the page goes on. */
+const long = 60_000;
+
 /** A model's words. HTML in them is shown as text, never as HTML. */
 export const Markdown = memo(function Markdown({ text, streaming }: { text: string; streaming?: boolean }) {
-  const list = useMemo(() => (streaming ? pieces(text) : [text]), [text, streaming]);
+  const whole = text.length <= long;
+  const later = useDeferredValue<string | null>(text, whole ? text : null);
+  const shown = whole ? text : later;
+  const list = useMemo(() => (shown === null ? null : streaming || !whole ? pieces(shown) : [shown]), [shown, streaming, whole]);
+  if (list === null) return <div className="whitespace-pre-wrap">{text}</div>;
   return (
     <div className="md">
       {list.map((piece, i) => (

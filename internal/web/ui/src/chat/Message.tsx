@@ -13,7 +13,7 @@ export function Fold({ icon, title, hint, busy, failed, children }: { icon: Reac
   const [open, setOpen] = useState(false);
   return (
     <details className="group/fold my-2 rounded-xl border border-line bg-page" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary className="flex min-h-9 list-none items-center gap-2 rounded-xl px-3 py-1.5 text-sm text-soft hover:bg-hover [&::-webkit-details-marker]:hidden">
+      <summary className="flex min-h-9 pointer-coarse:min-h-10 list-none items-center gap-2 rounded-xl px-3 py-1.5 text-sm text-soft hover:bg-hover [&::-webkit-details-marker]:hidden">
         <span className={cx("[&>svg]:size-4", failed ? "text-bad" : "text-faint")}>{busy ? <Spinner /> : icon}</span>
         <span className="shrink-0 font-medium">{title}</span>
         {hint && <span className="min-w-0 truncate text-faint">{hint}</span>}
@@ -236,7 +236,7 @@ function Bar({ children }: { children: ReactNode }) {
   return (
     <div
       className={cx(
-        "flex min-h-7 items-center gap-0.5 text-faint transition-opacity pointer-fine:opacity-0",
+        "flex min-h-7 pointer-coarse:min-h-10 items-center gap-0.5 text-faint transition-opacity pointer-fine:opacity-0",
         "focus-within:opacity-100! group-hover/message:opacity-100! has-[.keep]:opacity-100! has-data-[state=open]:opacity-100!",
       )}
     >

@@ -67,7 +67,7 @@ export function Thread({ session, run, target, readOnly, onAsk, onRestore, onTip
 
   if (branch.isError && messages.length === 0) return <ErrorState error={branch.error} retry={() => void branch.refetch()} />;
   return (
-    <div className="relative min-h-0 flex-1">
+    <div className="relative min-h-0 flex-1 contain-strict print:contain-none">
       <div ref={stick.attach} className="h-full overflow-y-auto [overflow-anchor:none]">
         <div className="mx-auto w-full max-w-3xl px-4 pt-4 pb-6 md:px-6">
           {branch.hasNextPage && (

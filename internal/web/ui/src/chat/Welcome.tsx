@@ -53,7 +53,7 @@ function Trouble() {
       <Notice tone={bad.length === upstreams.data.length ? "bad" : "warn"} icon={<CircleAlert />} action={<Link href="/upstreams" className="font-medium underline underline-offset-4">Upstreams</Link>}>
         {upstreams.data.length === 0
           ? "No upstream is configured, so nobody can answer. Add one to mooring.yaml."
-          : `${bad.map((one) => one.name).join(", ")} ${bad.length === 1 ? "does" : "do"} not answer at the moment.`}
+          : `${bad.length === 1 ? "The upstream" : "The upstreams"} ${bad.map((one) => `“${one.name}”`).join(", ")} ${bad.length === 1 ? "does" : "do"} not answer at the moment.`}
       </Notice>
     </div>
   );

@@ -1,4 +1,5 @@
 import type { Session } from "@/api/types";
+import { clientName } from "@/ui/clients";
 import { daysBetween } from "@/ui/format";
 
 export type Row = { kind: "head"; label: string } | { kind: "chat"; session: Session };
@@ -31,7 +32,7 @@ function dayLabel(then: Date, now: Date): string {
 const ourselves = "mooring-workspace";
 
 /** The program that a session is of, where it is another one than these pages. */
-export const clientOf = (session: Pick<Session, "client">) => (session.client === ourselves ? null : session.client);
+export const clientOf = ({ client }: Pick<Session, "client">) => (client === ourselves ? null : client && clientName(client));
 
 /** What a session is called where it has no title. */
 export function titleOf(session: Pick<Session, "title" | "client" | "turns">): string {

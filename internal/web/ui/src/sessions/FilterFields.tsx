@@ -1,7 +1,7 @@
 import { useMemo, useRef } from "react";
 import { useUpstreams } from "@/api/hooks";
 import type { Session } from "@/api/types";
-import { Select } from "@/ui";
+import { clientName, Select } from "@/ui";
 import { shows, states, type Filters } from "./filters";
 
 interface FilterFieldsProps {
@@ -29,20 +29,29 @@ export function FilterFields({ filters, rows, onChange }: FilterFieldsProps) {
           <option key={value} value={value}>{label}</option>
         ))}
       </Select>
-      <Names label="client" any="Any client" value={filters.client} names={clients} onChange={(client) => onChange({ client })} />
+      <Names label="client" any="Any client" value={filters.client} names={clients} called={clientName} onChange={(client) => onChange({ client })} />
       <Names label="project" any="Any project" value={filters.project} names={projects} onChange={(project) => onChange({ project })} />
       <Names label="upstream" any="Any upstream" value={filters.upstream} names={names} onChange={(upstream) => onChange({ upstream })} />
     </>
   );
 }
 
-function Names({ label, any, value, names, onChange }: { label: string; any: string; value: string; names: string[]; onChange: (value: string) => void }) {
+interface NamesProps {
+  label: string;
+  any: string;
+  value: string;
+  names: string[];
+  called?: (name: string) => string;
+  onChange: (value: string) => void;
+}
+
+function Names({ label, any, value, names, called = (name) => name, onChange }: NamesProps) {
   if (names.length === 0) return null;
   return (
     <Select aria-label={`Of the ${label}`} className="max-w-44 min-w-0 truncate" value={value} onChange={(event) => onChange(event.target.value)}>
       <option value="">{any}</option>
       {names.map((name) => (
-        <option key={name} value={name}>{name}</option>
+        <option key={name} value={name}>{called(name)}</option>
       ))}
     </Select>
   );

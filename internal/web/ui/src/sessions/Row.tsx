@@ -2,7 +2,7 @@ import { ChevronRight, Ellipsis, Pin } from "lucide-react";
 import { memo, type MouseEvent } from "react";
 import { Link } from "wouter";
 import type { Session } from "@/api/types";
-import { Badge, cx, Menu, RelativeTime, Spinner, StateBadge, Tokens } from "@/ui";
+import { Badge, clientName, cx, Menu, projectName, RelativeTime, Spinner, StateBadge, Tokens } from "@/ui";
 import { SessionActions } from "./actions";
 import { columnsOf, placeOf } from "./columns";
 import { allTokens } from "./list";
@@ -62,8 +62,8 @@ function WideCells({ row, projects, current, onToggle, onRename, onChanged }: Se
         <Expander row={row} onToggle={onToggle} />
         <Title session={session} />
       </span>
-      <Text value={session.client} className={placeOf("Client")} />
-      {projects && <Text value={session.project} className={placeOf("Project")} />}
+      <Text value={session.client && clientName(session.client)} className={placeOf("Client")} />
+      {projects && <Text value={session.project && projectName(session.project)} full={session.project} className={placeOf("Project")} />}
       <Text value={session.upstream} className={placeOf("Upstream")} />
       <span role="gridcell">
         <StateBadge state={session.state} />
@@ -90,7 +90,7 @@ function WideCells({ row, projects, current, onToggle, onRename, onChanged }: Se
 function Card({ row, current, onToggle, onRename, onChanged }: SessionRowProps) {
   const { session } = row;
   const use = row.opens ? session.tree_usage : session.usage;
-  const from = [session.client, session.project, session.upstream].filter(Boolean).join(" · ");
+  const from = [session.client && clientName(session.client), session.project && projectName(session.project), session.upstream].filter(Boolean).join(" · ");
   return (
     <div role="presentation" className={cx("flex h-full flex-col justify-center gap-0.5", indent(row.level))}>
       <div role="presentation" className="flex items-center gap-1">
@@ -124,7 +124,7 @@ function Expander({ row, onToggle }: { row: Row & { kind: "session" }; onToggle:
       tabIndex={-1}
       aria-label={row.open ? "Hide sub-agents" : "Show sub-agents"}
       onClick={() => onToggle(row)}
-      className="-my-1 flex size-6 shrink-0 items-center justify-center rounded-md text-faint -ml-1 hover:bg-hover hover:text-ink"
+      className="-my-1 flex size-6 pointer-coarse:-my-2 pointer-coarse:size-10 shrink-0 items-center justify-center rounded-md text-faint -ml-1 hover:bg-hover hover:text-ink"
     >
       <ChevronRight className={cx("size-4 transition-transform", row.open && "rotate-90")} />
     </button>
@@ -145,9 +145,9 @@ function Title({ session }: { session: Session }) {
   );
 }
 
-function Text({ value, className }: { value: string | null; className: string }) {
+function Text({ value, full = value, className }: { value: string | null; full?: string | null; className: string }) {
   return (
-    <span role="gridcell" title={value ?? undefined} className={cx("truncate text-soft", className)}>
+    <span role="gridcell" title={full ?? undefined} className={cx("truncate text-soft", className)}>
       {value ?? <span className="text-faint">–</span>}
     </span>
   );
@@ -162,7 +162,7 @@ function RowMenu({ session, current, onRename, onChanged }: { session: Session; 
           type="button"
           aria-label="Actions"
           tabIndex={current ? 0 : -1}
-          className="flex size-7 items-center justify-center rounded-lg text-faint hover:bg-hover hover:text-ink"
+          className="flex size-7 items-center justify-center rounded-lg pointer-coarse:-my-2 pointer-coarse:size-10 text-faint hover:bg-hover hover:text-ink"
         >
           <Ellipsis className="size-4" />
         </button>

@@ -4,7 +4,7 @@ import { lazy, Suspense, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useParams, usePathRest } from "@/app/address";
 import { useWide } from "@/app/media";
-import { Page, TopBar } from "@/app/Page";
+import { Page } from "@/app/Page";
 import { ApiError, api, query, sessionPath } from "@/api/client";
 import { useSession } from "@/api/hooks";
 import { keys } from "@/api/keys";
@@ -128,17 +128,19 @@ function Found({ session }: { session: Shown }) {
           </>
         )
       }
+      bar={
+        <>
+          <Link href="/sessions" className="flex min-h-9 flex-1 items-center gap-1 rounded-lg px-1.5 text-sm font-medium text-soft">
+            <ChevronLeft aria-hidden className="size-4" /> Sessions
+          </Link>
+          <Menu trigger={more}>
+            <Exports session={session} tip={tip} />
+            <MenuLine />
+            {actions}
+          </Menu>
+        </>
+      }
     >
-      <TopBar>
-        <Link href="/sessions" className="flex min-h-9 flex-1 items-center gap-1 rounded-lg px-1.5 text-sm font-medium text-soft">
-          <ChevronLeft aria-hidden className="size-4" /> Sessions
-        </Link>
-        <Menu trigger={more}>
-          <Exports session={session} tip={tip} />
-          <MenuLine />
-          {actions}
-        </Menu>
-      </TopBar>
       {wide ? <Facts session={session} /> : <FoldedFacts session={session} />}
       <div className="mt-6 flex flex-col">
         <Tabs

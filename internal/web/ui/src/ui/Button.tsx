@@ -27,7 +27,7 @@ export function Button({ look = "plain", size = "md", icon, busy, className, chi
       aria-busy={busy || undefined}
       className={cx(
         "inline-flex shrink-0 items-center justify-center gap-1.5 rounded-lg font-medium whitespace-nowrap transition-colors disabled:opacity-50",
-        size === "md" ? "h-9 px-3.5 text-sm" : "h-7 px-2.5 text-xs",
+        size === "md" ? "h-9 px-3.5 text-sm pointer-coarse:h-10" : "h-7 px-2.5 text-xs pointer-coarse:h-10 pointer-coarse:px-3.5 pointer-coarse:text-sm",
         looks[look],
         className,
       )}
@@ -58,6 +58,7 @@ export function IconButton({ label, look = "quiet", size = "md", side, round, cl
           "inline-flex shrink-0 items-center justify-center transition-colors disabled:opacity-40",
           round ? "rounded-full" : "rounded-lg",
           size === "md" ? "size-9" : "size-7",
+          "pointer-coarse:size-10",
           looks[look],
           className,
         )}

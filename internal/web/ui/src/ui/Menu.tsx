@@ -42,7 +42,7 @@ export function Menu({ trigger, children, align = "end", side = "bottom" }: Menu
 }
 
 const item =
-  "flex min-h-8 cursor-pointer select-none items-center gap-2.5 rounded-lg px-2.5 py-1 text-sm outline-none data-[disabled]:opacity-45 data-[highlighted]:bg-hover";
+  "flex min-h-8 pointer-coarse:min-h-10 cursor-pointer select-none items-center gap-2.5 rounded-lg px-2.5 py-1 text-sm outline-none data-[disabled]:opacity-45 data-[highlighted]:bg-hover";
 
 export function MenuItem({ icon, danger, onSelect, disabled, children }: { icon?: ReactNode; danger?: boolean; onSelect: () => void; disabled?: boolean; children: ReactNode }) {
   return (

@@ -4,7 +4,7 @@ import { useId, type ReactNode } from "react";
 export function Segments<T extends string>({ label, value, options, onChange }: { label: string; value: T; options: { value: T; label: ReactNode }[]; onChange: (value: T) => void }) {
   const name = useId();
   return (
-    <fieldset className="inline-flex h-9 max-w-full rounded-lg border border-line bg-sunken p-0.5">
+    <fieldset className="inline-flex h-9 max-w-full pointer-coarse:h-10 rounded-lg border border-line bg-sunken p-0.5">
       <legend className="sr-only">{label}</legend>
       {options.map((option) => (
         <label

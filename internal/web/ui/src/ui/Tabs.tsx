@@ -15,7 +15,7 @@ export function Tabs({ tabs, value, onChange, label }: { tabs: Tab[]; value: str
           <Radix.Trigger
             key={tab.value}
             value={tab.value}
-            className="-mb-px border-b-2 border-transparent py-2 text-sm whitespace-nowrap text-soft -outline-offset-2 hover:text-ink data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-ink"
+            className="-mb-px border-b-2 border-transparent py-2 text-sm whitespace-nowrap text-soft -outline-offset-2 pointer-coarse:min-h-10 hover:text-ink data-[state=active]:border-accent data-[state=active]:font-medium data-[state=active]:text-ink"
           >
             {tab.label}
           </Radix.Trigger>

@@ -1,10 +1,12 @@
 export { Badge, StateBadge, StateDot, type Tone } from "./Badge";
 export { Button, IconButton } from "./Button";
+export { clientName, projectName } from "./clients";
 export { CopyButton } from "./CopyButton";
 export { cx } from "./cx";
 export { Dialog, Drawer } from "./Dialog";
 export { Cost, RelativeTime, Tokens, useNow } from "./Figures";
 export * as format from "./format";
+export { useHost } from "./host";
 export { Input, Select } from "./Input";
 export { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine, MenuLink } from "./Menu";
 export { Segments } from "./Segments";

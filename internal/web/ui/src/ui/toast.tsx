@@ -47,7 +47,7 @@ export function Toaster() {
           {one.action && (
             <button
               type="button"
-              className="rounded-lg px-2.5 py-1 font-semibold text-page underline-offset-4 outline-page hover:underline"
+              className="rounded-lg px-2.5 py-1 font-semibold pointer-coarse:min-h-10 text-page underline-offset-4 outline-page hover:underline"
               onClick={() => {
                 one.action!.run();
                 show(shown.filter((other) => other.id !== one.id));

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { useSession } from "@/api/hooks";
 import type { CostedUsage, Session, SessionID } from "@/api/types";
-import { Badge, CopyButton, cx, RelativeTime, StateBadge, Tokens } from "@/ui";
+import { Badge, clientName, CopyButton, cx, RelativeTime, StateBadge, Tokens } from "@/ui";
 import { allTokens, hasTree } from "../list";
 import { Price } from "../Price";
 import { relations, sessionAddress, titleOf } from "../names";
@@ -17,7 +17,7 @@ export function Facts({ session }: { session: Session }) {
         <Fact name="Last activity"><RelativeTime at={session.updated_at} /></Fact>
         <Fact name="Begun"><RelativeTime at={session.created_at} /></Fact>
         <Fact name="Upstream">{session.upstream}</Fact>
-        <Fact name="Client">{session.client}</Fact>
+        <Fact name="Client">{session.client && clientName(session.client)}</Fact>
         <Fact name="Project">{session.project}</Fact>
         <Fact name={session.models.length > 1 ? "Models" : "Model"} wide>{session.models.join(", ") || null}</Fact>
         <Fact name="Key" wide>

@@ -11,7 +11,7 @@ UI_SOURCES := $(wildcard $(UI)/*.json $(UI)/*.ts $(UI)/*.html) $(shell find $(UI
 # A target that failed halfway would count as made the next time.
 .DELETE_ON_ERROR:
 
-.PHONY: run build ui test-ui test lint race fuzz bench eval eval-docs sdks clients test-clients browser e2e screenshots docs clean
+.PHONY: run build ui test-ui test lint race fuzz bench eval eval-docs sdks clients test-clients browser e2e screenshots docs prices clean
 
 run: build ## start the server
 	bin/mooring serve
@@ -100,6 +100,9 @@ screenshots: build browser ## the pictures in docs/images
 
 docs: ## what is generated in docs: the keys of the configuration, the signals of clients
 	go test ./internal/config ./internal/identify -run 'TestGenerated|TestDocumented' -update
+
+prices: ## the list of model prices in internal/price, of the version that the script names; needs npm
+	node scripts/prices.mjs
 
 clean:
 	rm -rf bin .cache test/sdk/js/node_modules test/e2e/node_modules test/e2e/out $(UI)/node_modules

@@ -24,6 +24,7 @@ type Options struct {
 	Caller    func(*http.Request) (mooring.Caller, error) // finds who asks; its error is shown to the client
 	Ready     func(context.Context) error                 // nil where the store can be written and no drain has begun
 	Upstreams func() []UpstreamView                       // as they stand now, in the order of the configuration
+	Load      func(context.Context) (map[mooring.UpstreamName]Load, error)
 	Metrics   http.Handler
 	Hub       *Hub            // of live events
 	Draining  <-chan struct{} // closed once the server drains: live events end then

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -44,8 +45,14 @@ func ask(t *testing.T, ready error, key, path string) (answer *httptest.Response
 					Name: "harbour", Health: "healthy", Models: []string{"a&b"}, Protocol: "openai", URL: "http://127.0.0.1:8642",
 					InFlight: 2, Requests: 10, Failures: 1,
 				},
-				{Name: "demo", Health: "draining", Protocol: "both"},
+				{Name: "demo", Health: "draining", Protocol: "both", Reason: "health check: status 503"},
 			}
+		},
+		Load: func(context.Context) (map[mooring.UpstreamName]admin.Load, error) {
+			if path == "/api/upstreams?lost" {
+				return nil, errDraining
+			}
+			return map[mooring.UpstreamName]admin.Load{"harbour": {Pinned: 3, Turns: 7, Errors: 2, FirstP50: new(time.Second), WholeP95: new(time.Minute)}}, nil
 		},
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "some metrics") }),
 		Log:     slog.New(slog.NewTextHandler(&lines, nil)),
@@ -63,8 +70,10 @@ func TestAnswers(t *testing.T) {
 		forUser = `{"upstreams":[{"name":"harbour","health":"healthy","models":["a&b"]},` +
 			`{"name":"demo","health":"draining","models":[]}]}`
 		forOperator = `{"upstreams":[{"name":"harbour","health":"healthy","models":["a&b"],"protocol":"openai",` +
-			`"url":"http://127.0.0.1:8642","in_flight":2,"requests":10,"failures":1},` +
-			`{"name":"demo","health":"draining","models":[],"protocol":"both","url":"","in_flight":0,"requests":0,"failures":0}]}`
+			`"url":"http://127.0.0.1:8642","in_flight":2,"requests":10,"failures":1,"reason":null,"pinned":3,"turns_last_hour":7,` +
+			`"errors_last_hour":2,"first_byte_p50_ms":1000,"duration_p50_ms":null,"duration_p95_ms":60000},` +
+			`{"name":"demo","health":"draining","models":[],"protocol":"both","url":"","in_flight":0,"requests":0,"failures":0,` +
+			`"reason":"health check: status 503","pinned":0,"turns_last_hour":0,"errors_last_hour":0,"first_byte_p50_ms":null,"duration_p50_ms":null,"duration_p95_ms":null}]}`
 	)
 	for _, row := range []struct {
 		name      string
@@ -102,6 +111,17 @@ func TestReasonIsForTheLog(t *testing.T) {
 	w, log := ask(t, errDraining, "", "/readyz")
 	if strings.Contains(w.Body.String(), errDraining.Error()) {
 		t.Errorf("the answer tells why: %s", w.Body)
+	}
+	if !strings.Contains(log, errDraining.Error()) {
+		t.Errorf("the log does not tell why: %q", log)
+	}
+}
+
+func TestUpstreamsAreShownThoughTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	w, log := ask(t, nil, "root", "/api/upstreams?lost")
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"in_flight":2`) || !strings.Contains(w.Body.String(), `"pinned":null,"turns_last_hour":null`) {
+		t.Errorf("answer %d %s", w.Code, w.Body)
 	}
 	if !strings.Contains(log, errDraining.Error()) {
 		t.Errorf("the log does not tell why: %q", log)

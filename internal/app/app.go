@@ -41,6 +41,7 @@ type App struct {
 	started config.Config // for the keys that take a restart
 	cfg     atomic.Pointer[config.Config]
 	prices  atomic.Pointer[price.Table]
+	listed  *price.List
 	metrics *telemetry.Metrics
 	ids     *ids
 	hub     *admin.Hub
@@ -57,6 +58,7 @@ type App struct {
 	watch  func(turn.Identifier) turn.Identifier // put around the engine; nil for nothing
 	turns  *turn.Runner
 	relay  *relay.API
+	load   *load
 	server *serve.Server
 	addr   string
 	stop   []func() // in the order of starting; called backwards
@@ -67,7 +69,7 @@ func New(cfg config.Config, o Options) (*App, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &App{opts: o, started: cfg, metrics: telemetry.NewMetrics(), ids: newIDs(o.Now)}
+	a := &App{opts: o, started: cfg, metrics: telemetry.NewMetrics(), ids: newIDs(o.Now), listed: price.Published()}
 	a.cfg.Store(&cfg)
 	all, err := upstreams(cfg)
 	if err != nil {
@@ -136,7 +138,7 @@ func (a *App) build(cfg *config.Config) {
 	a.hub = admin.NewHub(admin.HubOptions{After: a.store.EventsAfter, Numbers: a.store.EventNumbers, Poll: eventPoll(cfg), Log: a.opts.Log})
 	a.record = record.New(record.Options{
 		Store: timedStore{a.store, a.metrics, a.committed}, Journal: journalBeside(cfg.Store.File()), Straight: cfg.Durability == config.Full, Replica: a.ids.replica,
-		Log: a.opts.Log, Now: a.opts.Now, Retention: cfg.Sessions.Retention, Forget: a.forget,
+		Log: a.opts.Log, Now: a.opts.Now, Retention: cfg.Sessions.Retention, Forget: a.forget, SumUp: true,
 	})
 	a.reader = reader{a.store, a.record}
 	a.index = search.New(search.Options{Store: a.store, Log: a.record, Render: rendered, Now: a.opts.Now, Logger: a.opts.Log})
@@ -175,7 +177,7 @@ func (a *App) runner() *turn.Runner {
 		Turn:    a.reader.Turn, Failed: a.reader.FailedTurns, Owners: a.reader.Owners,
 		Sent: a.reader.SentTurn, Below: a.reader.below,
 		Rules:   func() turn.Rules { return turnRules(a.cfg.Load()) },
-		Price:   func(model string, u mooring.Usage) *float64 { return a.prices.Load().Cost(model, u) },
+		Price:   func(t *mooring.Turn) *float64 { return a.prices.Load().Turn(t) },
 		Observe: a.count, Replica: a.ids.replica, Now: a.opts.Now, NewTurn: a.ids.turn, NewID: a.ids.message, NewKey: newKey, Log: a.opts.Log,
 	}
 }

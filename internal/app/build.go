@@ -99,7 +99,7 @@ func (a *App) setPrices(cfg config.Config) {
 	for glob, p := range cfg.Prices {
 		prices[glob] = price.Price(p)
 	}
-	a.prices.Store(price.NewTable(prices))
+	a.prices.Store(price.NewTable(prices, a.listed))
 }
 
 // fixed names the keys that differ between two configurations and take a restart.

@@ -12,6 +12,7 @@ import (
 
 	"mooring"
 	"mooring/internal/config"
+	"mooring/internal/price"
 )
 
 // checkTimeout is how long one upstream may take to answer a check.
@@ -71,6 +72,8 @@ func (c *checker) configuration() {
 	for _, key := range config.NotYet(c.cfg) {
 		c.note("%s: no effect yet", key)
 	}
+	listed := price.Published()
+	c.ok("prices: %d models as of %s (%s), %d configured", listed.Models, listed.Date, listed.Name, len(c.cfg.Prices))
 	if c.cfg.Open() {
 		c.note("keys: none, whoever reaches %s may use it", c.cfg.Listen)
 	}

@@ -144,7 +144,7 @@ func TestPageKeys(t *testing.T) {
 func TestPageTellsWhatAGatewaySays(t *testing.T) {
 	t.Parallel()
 	const key = "gateway"
-	chunk := func(text string) string {
+	piece := func(text string) string {
 		return fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q}}]}\n\n", text)
 	}
 	frame := func(name, tool, status string) string {
@@ -156,11 +156,11 @@ func TestPageTellsWhatAGatewaySays(t *testing.T) {
 		events []string
 		want   []string
 	}{
-		{"content passes, the end is not told", []string{chunk("ay "), chunk("ay"), stop}, []string{"chunk ay ", "chunk ay"}},
-		{"a frame of a tool's progress", []string{frame("hermes.tool.progress", "ls", "running"), chunk("ay"), stop}, []string{"tool calling ls c-ls", "chunk ay"}},
+		{"content passes, the end is not told", []string{piece("ay "), piece("ay"), stop}, []string{"chunk ay ", "chunk ay"}},
+		{"a frame of a tool's progress", []string{frame("hermes.tool.progress", "ls", "running"), piece("ay"), stop}, []string{"tool calling ls c-ls", "chunk ay"}},
 		{
 			"several frames, cut anywhere, in order",
-			[]string{frame("hermes.tool.progress", "ls", "running") + chunk("a"), chunk("b") + frame("claude.tool.progress", "ls", "completed"), stop},
+			[]string{frame("hermes.tool.progress", "ls", "running") + piece("a"), piece("b") + frame("claude.tool.progress", "ls", "completed"), stop},
 			[]string{"tool calling ls c-ls", "chunk a", "chunk b", "tool complete ls c-ls"},
 		},
 	} {

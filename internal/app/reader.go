@@ -198,3 +198,19 @@ func (r reader) KeyUse(ctx context.Context, t mooring.Tenant, key mooring.KeyNam
 	}
 	return r.Store.KeyUse(ctx, t, key, from, to)
 }
+
+// Use sums up what was used.
+func (r reader) Use(ctx context.Context, q mooring.UseQuery) ([]mooring.UseRow, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return r.Store.Use(ctx, q)
+}
+
+// UseTimes counts how long turns took.
+func (r reader) UseTimes(ctx context.Context, q mooring.UseQuery) ([]mooring.UseTimes, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return nil, err
+	}
+	return r.Store.UseTimes(ctx, q)
+}

@@ -103,7 +103,7 @@ func (r *replay) start(ctx context.Context) error {
 	if err := a.startUnheard(ctx); err != nil {
 		return err
 	}
-	r.app, r.handler = a, a.handler(&r.cfg)
+	r.app, r.handler = a, a.handler(&r.cfg) //nolint:contextcheck // requests have contexts of their own
 	return nil
 }
 

@@ -20,15 +20,21 @@ import (
 // handler mounts all routes behind the rules that hold for every request.
 func (a *App) handler(cfg *config.Config) http.Handler {
 	mux := &serve.Mux{}
+	a.load = &load{store: a.reader, now: a.opts.Now, idle: func() time.Duration { return a.cfg.Load().Routing.PinIdle }}
 	a.relay.Mount(mux)
 	workspace.New(workspace.Options{
 		Store: pages{a.reader}, Write: a.writing(), Talk: a.talking(a.turns), Caller: a.server.Caller, CursorKey: subkey(a.secret, "cursors"),
 		OperatorReads: func() bool { return a.cfg.Load().Sessions.OperatorReads }, Search: a.index.Search, Now: a.opts.Now, Log: a.opts.Log,
+		Prices: a.priceList,
 	}).Mount(mux)
 	a.signInRoutes(cfg).Mount(mux)
 	workspace.NewPages(web.Embedded()).Mount(mux)
-	admin.New(admin.Options{Caller: a.server.Caller, Ready: a.ready, Upstreams: a.upstreamViews, Metrics: a.metrics.Handler(), Hub: a.hub, Draining: a.server.Draining(), Log: a.opts.Log}).Mount(mux)
+	admin.New(admin.Options{Caller: a.server.Caller, Ready: a.ready, Upstreams: a.upstreamViews, Load: a.load.read, Metrics: a.metrics.Handler(), Hub: a.hub, Draining: a.server.Draining(), Log: a.opts.Log}).Mount(mux)
 	return a.server.Wrap(mux)
+}
+
+func (a *App) priceList() workspace.PriceList {
+	return workspace.PriceList{Date: a.listed.Date, Source: a.listed.Name, Models: a.listed.Models}
 }
 
 // subkey derives a key for one purpose, so that none is used for two.
@@ -86,7 +92,7 @@ func (a *App) upstreamViews() []admin.UpstreamView {
 		all, failed := u.Requests()
 		out = append(out, admin.UpstreamView{
 			Name: u.Name, Health: string(a.healthOf(u)), Models: u.Models, Protocol: string(u.Speaks), URL: u.URL, InFlight: u.InFlight(), Requests: all,
-			Failures: failed,
+			Failures: failed, Reason: u.Ailment(a.opts.Now()),
 		})
 	}
 	return out

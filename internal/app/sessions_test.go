@@ -267,6 +267,20 @@ func TestSumsAgree(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"running": 0.0, "completed": 2.0, "failed": 2.0, "cancelled": 0.0, "interrupted": 0.0}, turns); diff != "" {
 		t.Errorf("C111 turns by state (-want +got):\n%s", diff)
 	}
+	use := p.call(http.MethodGet, "/api/usage?by=model", "").want(http.StatusOK)
+	for name, want := range map[string]any{"input_tokens": stats.get("usage", "input_tokens"), "cost_usd": stats.get("usage", "cost_usd")} {
+		if got := use.get("total", "usage", name); got != want {
+			t.Errorf("C111 usage says %v %s, stats say %v", got, name, want)
+		}
+	}
+	if got := []any{use.get("total", "turns"), use.get("total", "failed"), use.get("rows", 0, "name"), use.get("rows", 0, "turns"), use.get("total", "unpriced_turns")}; !cmp.Equal(got, []any{4.0, 2.0, "cheap", 3.0, 0.0}) {
+		t.Errorf("C111 usage %v: %s", got, use.body)
+	}
+	load := p.call(http.MethodGet, "/api/upstreams", "").want(http.StatusOK)
+	if got := []any{load.get("upstreams", 0, "turns_last_hour"), load.get("upstreams", 0, "errors_last_hour"), load.get("upstreams", 0, "pinned")}; !cmp.Equal(got, []any{4.0, 2.0, 2.0}) {
+		t.Errorf("load of the upstream %v: %s", got, load.body)
+	}
+	p.call("POST", "/v1/messages/count_tokens", `{"model":"priceless","messages":[{"role":"user","content":"hi"}]}`, "X-Session-Id", "b").want(http.StatusOK)
 	if got := p.api(http.MethodGet, "/b", "").get("usage", "cost_usd"); got != 0.0011 {
 		t.Errorf("C109 cost of the cheap session %v, want 0.0011", got)
 	}

@@ -51,7 +51,7 @@ type Config struct {
 	// The pages.
 	Workspace Workspace `yaml:"workspace"`
 
-	// What models cost, by model name or glob, in USD per million tokens; what is unknown has no cost.
+	// What models cost, by model name or glob, in USD per million tokens. It beats the built-in list; what is unknown has no cost.
 	Prices map[string]Price `yaml:"prices"`
 
 	// Bounds of what one request may take.

@@ -1,8 +1,8 @@
 package price_test
 
 import (
-	"math"
 	"testing"
+	"time"
 
 	"mooring"
 	"mooring/internal/price"
@@ -10,7 +10,6 @@ import (
 
 func TestCost(t *testing.T) {
 	t.Parallel()
-	usd := func(f float64) *float64 { return &f }
 	table := price.NewTable(map[string]price.Price{
 		"*":             {Input: usd(100), Output: usd(100)},
 		"gpt-*":         {Input: usd(1), Output: usd(2)},
@@ -18,7 +17,7 @@ func TestCost(t *testing.T) {
 		"openai/*-mini": {Input: usd(0), Output: usd(0)},
 		"only-input":    {Input: usd(1)},
 		"[broken":       {Input: usd(7), Output: usd(7)},
-	})
+	}, nil)
 	million := mooring.Count(1e6)
 	for _, tt := range []struct {
 		rule  string
@@ -42,15 +41,15 @@ func TestCost(t *testing.T) {
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
 			t.Parallel()
-			got := table.Cost(tt.model, tt.use)
-			if (got == nil) != (tt.want == nil) || got != nil && math.Abs(*got-*tt.want) > 1e-9 {
+			got := table.Cost(tt.model, time.Time{}, tt.use)
+			if !near(got, tt.want) {
 				t.Errorf("Cost(%s) = %v, want %v", tt.model, show(got), show(tt.want))
 			}
 		})
 	}
 	t.Run("a model without a price has no cost", func(t *testing.T) {
 		t.Parallel()
-		if got := price.NewTable(map[string]price.Price{"gpt-*": {Input: usd(1)}}).Cost("claude", mooring.Usage{Input: million}); got != nil {
+		if got := price.NewTable(map[string]price.Price{"gpt-*": {Input: usd(1)}}, nil).Cost("claude", time.Time{}, mooring.Usage{Input: million}); got != nil {
 			t.Errorf("Cost = %v, want none", *got)
 		}
 	})

@@ -3,8 +3,8 @@
 // It groups what waits into one transaction and never waits for more to come before a caller hears. With a journal a change
 // that nobody can lose a race for is safe once it stands there, and is moved into the store behind its caller. It decides
 // nothing about a change and reads nothing. Ends of turns that a store which is down cannot take are kept for when it is back.
-// Its goroutines are the writer's loop, the payer's of such ends and, where they are asked for, the sweeper's and the one that
-// says that this replica lives; Close waits for all.
+// Its goroutines are the writer's loop, the payer's of such ends and, where they are asked for, the sweeper's, the one that
+// sums usage up and the one that says that this replica lives; Close waits for all.
 package record
 
 import (
@@ -50,6 +50,7 @@ type Options struct {
 	Queue     int                                          // changes that may wait; 0 for 4096. Where it is full, Submit waits
 	Retention time.Duration                                // idle time after which whole trees of sessions are removed; 0 keeps them
 	Forget    func(t mooring.Tenant, id mooring.SessionID) // drops what memory has of a session that was removed so; nil where there is none
+	SumUp     bool                                         // sums of usage are kept behind the turns
 	Replica   string                                       // name of this process among those that share the store; it says that it lives where it is set
 	Now       func() time.Time
 	Log       *slog.Logger
@@ -131,6 +132,9 @@ func (w *Writer) Start(ctx context.Context) error {
 	}
 	w.loops.Go(w.loop)
 	w.loops.Go(w.pay)
+	if w.options.SumUp {
+		w.loops.Go(w.sum)
+	}
 	if w.options.Retention > 0 {
 		w.loops.Go(w.sweep)
 	}

@@ -65,7 +65,7 @@ func (a *API) listModels(r *http.Request) (*modelList, error) {
 		if u.KeyMode == upstream.KeyClient && !u.Understands(spoken(r)) {
 			continue // the client's own credential is for a server of its own protocol
 		}
-		wg.Go(func() { found[i], errs[i] = a.modelsOf(r.Context(), caller, u) })
+		wg.Go(func() { found[i], errs[i] = a.modelsOf(r.Context(), caller, u) }) //nolint:contextcheck // it is the request's
 	}
 	wg.Wait()
 	list := a.merge(all, found)

@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"log/slog"
+	"strings"
 
 	"mooring"
 	"mooring/internal/forward"
@@ -68,7 +69,7 @@ func (t *running) end(ctx context.Context, out forward.Outcome, status int) erro
 			t.turn.FirstAt = t.turn.EndedAt
 		}
 	}
-	t.turn.CostUSD = t.Price(t.turn.Model, t.turn.Usage)
+	t.turn.CostUSD = t.cost()
 	c := &mooring.End{}
 	d, err := t.keepAnswer(c, out)
 	if err != nil {
@@ -89,6 +90,14 @@ func (t *running) end(ctx context.Context, out forward.Outcome, status int) erro
 	}
 	t.settled(ctx, c, d)
 	return nil
+}
+
+// cost is what the turn's attempts cost. Counting tokens uses none: it is free, and its answer tells no usage.
+func (t *running) cost() *float64 {
+	if strings.HasSuffix(t.req.Path, "/count_tokens") {
+		return new(float64)
+	}
+	return t.Price(&t.turn)
 }
 
 // objects are the ids by which the upstream knows what it answered, and by which the client may speak of it. The id of an answer

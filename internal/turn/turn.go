@@ -128,8 +128,8 @@ type Runner struct {
 	Sent     func(ctx context.Context, t mooring.Tenant, s mooring.SessionID, clientMessage string) (mooring.Turn, error)          // CodeNotFound where it was not
 	Below    func(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error) // its children; CodeNotFound where the session has none such
 	Rules    func() Rules
-	Price    func(model string, u mooring.Usage) *float64
-	Observe  func(t *mooring.Turn) // told of every turn that ended, with the attempts of this request alone
+	Price    func(*mooring.Turn) *float64 // what its attempts cost together; nil where that is unknown
+	Observe  func(t *mooring.Turn)        // told of every turn that ended, with the attempts of this request alone
 	Replica  string
 	Now      func() time.Time
 	NewTurn  func() mooring.TurnID

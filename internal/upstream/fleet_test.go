@@ -119,6 +119,9 @@ func TestChecks(t *testing.T) {
 			t.Errorf("%s: asked %s", tt.rule, got)
 		}
 		eventually(t, tt.rule, func() bool { return u.Up(time.Now()) == tt.up })
+		if got := u.Ailment(time.Now()); (got == "") != tt.up || !tt.up && got != "health check: status 503" {
+			t.Errorf("%s: ailment %q", tt.rule, got)
+		}
 		f.Close()
 	}
 }

@@ -3,8 +3,10 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -21,7 +23,8 @@ type health struct {
 	mu        sync.Mutex // guards the fields below
 	failed    int        // failures in a row
 	downUntil time.Time
-	checkDown bool // the active check failed last
+	checkDown bool   // the active check failed last
+	found     string // what it found then
 }
 
 // Up says whether the server is believed to answer. A server that is not up is asked last, not never.
@@ -29,6 +32,21 @@ func (u *Upstream) Up(now time.Time) bool {
 	u.health.mu.Lock()
 	defer u.health.mu.Unlock()
 	return !u.health.checkDown && !now.Before(u.health.downUntil)
+}
+
+// Ailment says in a sentence part why the server is not believed to answer; empty where it is. It names no address.
+func (u *Upstream) Ailment(now time.Time) string {
+	u.health.mu.Lock()
+	defer u.health.mu.Unlock()
+	switch {
+	case u.health.checkDown:
+		return "health check: " + u.health.found
+	case now.Before(u.health.downUntil) && u.health.failed == 1:
+		return "the last request got no answer"
+	case now.Before(u.health.downUntil):
+		return fmt.Sprintf("no answer %d times in a row", u.health.failed)
+	}
+	return ""
 }
 
 // Succeeded notes an answer, whatever its status: the server is there.
@@ -66,7 +84,9 @@ func (u *Upstream) check(ctx context.Context) {
 	}
 	res, err := u.transport.RoundTrip(req)
 	well := err == nil && res.StatusCode < http.StatusInternalServerError
+	found := "no answer"
 	if err == nil {
+		found = "status " + strconv.Itoa(res.StatusCode)
 		_, _ = io.CopyN(io.Discard, res.Body, checkBody)
 		_ = res.Body.Close()
 	}
@@ -74,6 +94,6 @@ func (u *Upstream) check(ctx context.Context) {
 		return // the program stops
 	}
 	u.health.mu.Lock()
-	u.health.checkDown = !well
+	u.health.checkDown, u.health.found = !well, found
 	u.health.mu.Unlock()
 }

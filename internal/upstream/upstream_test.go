@@ -184,6 +184,17 @@ func TestPenalty(t *testing.T) {
 			t.Errorf("%d failures counted, want 20", failed)
 		}
 	})
+	t.Run("it says why", func(t *testing.T) {
+		t.Parallel()
+		u := server(t, upstream.Spec{})
+		u.Failed(now)
+		u.Failed(after(2 * time.Second))
+		for at, want := range map[time.Duration]string{5 * time.Second: "no answer 2 times in a row", 6 * time.Second: ""} {
+			if got := u.Ailment(after(at)); got != want {
+				t.Errorf("after %v: %q, want %q", at, got, want)
+			}
+		}
+	})
 	t.Run("an answer ends it", func(t *testing.T) {
 		t.Parallel()
 		u := server(t, upstream.Spec{})

@@ -110,7 +110,8 @@ func firstChoice(body []byte, message func(choice []byte) []byte) Answer {
 	return a
 }
 
-// chatUsage reads a usage object. Cached tokens are part of prompt_tokens there, and counted apart here.
+// chatUsage reads a usage object. Tokens of a cache are part of prompt_tokens there, and counted apart here;
+// what is written is kept for some minutes.
 func chatUsage(raw []byte) mooring.Usage {
 	var u mooring.Usage
 	for name, v := range members(raw) {
@@ -121,15 +122,16 @@ func chatUsage(raw []byte) mooring.Usage {
 			u.Output = count(v)
 		case "prompt_tokens_details":
 			u.CacheRead = count(member(v, "cached_tokens"))
+			u.CacheWrite5m = count(member(v, "cache_write_tokens"))
 		}
 	}
 	return lessCached(u)
 }
 
-// lessCached takes the cached tokens out of an input that counts them in.
+// lessCached takes the tokens of a cache out of an input that counts them in.
 func lessCached(u mooring.Usage) mooring.Usage {
-	if u.Input.Known && u.CacheRead.Known {
-		u.Input.N = max(0, u.Input.N-u.CacheRead.N)
+	if u.Input.Known {
+		u.Input.N = max(0, u.Input.N-u.CacheRead.N-u.CacheWrite5m.N)
 	}
 	return u
 }

@@ -149,7 +149,7 @@ func outputMessage(output []byte) []byte {
 	return append(list, ']')
 }
 
-// responsesUsage reads a usage object. Cached tokens are part of input_tokens there, and counted apart here.
+// responsesUsage reads a usage object. Tokens of a cache are part of input_tokens there, and counted apart here, as in chat.
 func responsesUsage(raw []byte) mooring.Usage {
 	var u mooring.Usage
 	for name, v := range members(raw) {
@@ -160,6 +160,7 @@ func responsesUsage(raw []byte) mooring.Usage {
 			u.Output = count(v)
 		case "input_tokens_details":
 			u.CacheRead = count(member(v, "cached_tokens"))
+			u.CacheWrite5m = count(member(v, "cache_write_tokens"))
 		}
 	}
 	return lessCached(u)

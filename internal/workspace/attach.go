@@ -40,7 +40,7 @@ func attachmentsOf(value jsontext.Value) ([]attachment, error) {
 	}
 	out := make([]attachment, 0, len(list))
 	for i, f := range list {
-		a := attachment{name: nameOf(f.Name), kind: mediaType(f.ContentType)}
+		a := attachment{name: plainName(f.Name), kind: mediaType(f.ContentType)}
 		var ok bool
 		if f.DataURL != "" {
 			ok = a.readURL(f.DataURL)
@@ -61,8 +61,8 @@ func attachmentsOf(value jsontext.Value) ([]attachment, error) {
 	return out, nil
 }
 
-// nameOf keeps a file's name on one line.
-func nameOf(name string) string {
+// plainName keeps a file's name on one line.
+func plainName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '

@@ -75,8 +75,8 @@ func (c *composing) find(ctx context.Context) error {
 // none has that name. named says that a generic id led to it.
 func (a *API) chat(ctx context.Context, t mooring.Tenant, key string) (s *mooring.Session, named bool, err error) {
 	if internalID(key) {
-		one, err := a.store.Session(ctx, t, mooring.SessionID(key))
-		return &one, false, err
+		one, lost := a.store.Session(ctx, t, mooring.SessionID(key))
+		return &one, false, lost
 	}
 	kept, names, err := a.write.Name(key)
 	if err != nil {
@@ -87,9 +87,9 @@ func (a *API) chat(ctx context.Context, t mooring.Tenant, key string) (s *moorin
 		return nil, false, err
 	}
 	if len(hits) > 0 {
-		one, err := a.store.Session(ctx, t, hits[0].Session)
-		if err == nil || mooring.CodeOf(err) != mooring.CodeSessionNotFound {
-			return &one, true, err
+		one, lost := a.store.Session(ctx, t, hits[0].Session)
+		if lost == nil || mooring.CodeOf(lost) != mooring.CodeSessionNotFound {
+			return &one, true, lost
 		}
 	}
 	for _, look := range []func(context.Context, mooring.Tenant, string) ([]mooring.Session, error){a.store.SessionsByKey, a.store.SessionsByFriendlyID} {

@@ -144,20 +144,10 @@ type thinkingWish struct {
 // body is the request as the upstream reads it.
 func (c *composing) body() []byte {
 	w := wish{Model: c.model, Stream: true, Temperature: c.said.temperature, Messages: append(c.before, c.latest)}
-	place := placeWords(c.said.locale)
 	if c.serving.Protocol == mooring.Messages {
-		w.System, w.MaxTokens = place, longestAnswer(c.model)
-		if budget := thinkingBudget(c.said.thinking); budget > 0 {
-			w.Thinking, w.MaxTokens, w.Temperature = &thinkingWish{"enabled", budget}, w.MaxTokens+budget, nil
-		}
+		c.said.wishMessages(&w)
 	} else {
-		w.StreamOptions = &usageWish{IncludeUsage: true}
-		if place != "" {
-			w.Messages = slices.Insert(w.Messages, 0, asJSON(map[string]string{"role": "system", "content": place}))
-		}
-		if thinkingBudget(c.said.thinking) > 0 {
-			w.ReasoningEffort = strings.ToLower(c.said.thinking)
-		}
+		c.said.wishChat(&w)
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -168,12 +158,31 @@ func (c *composing) body() []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
+// wishMessages puts the send's wishes into Anthropic's words. A model that thinks takes no temperature there.
+func (s *sending) wishMessages(w *wish) {
+	w.System, w.MaxTokens = placeWords(s.locale), longestAnswer(w.Model)
+	if budget := thinkingBudget(s.thinking); budget > 0 {
+		w.Thinking, w.MaxTokens, w.Temperature = &thinkingWish{"enabled", budget}, w.MaxTokens+budget, nil
+	}
+}
+
+// wishChat puts them into those of chat.
+func (s *sending) wishChat(w *wish) {
+	w.StreamOptions = &usageWish{IncludeUsage: true}
+	if place := placeWords(s.locale); place != "" {
+		w.Messages = slices.Insert(w.Messages, 0, asJSON(map[string]string{"role": "system", "content": place}))
+	}
+	if thinkingBudget(s.thinking) > 0 {
+		w.ReasoningEffort = strings.ToLower(s.thinking)
+	}
+}
+
 // placeWords tells the model in what language its reader's page is; nothing for English, which models assume.
 func placeWords(locale string) string {
 	if locale == "" || len(locale) > 35 || strings.HasPrefix(strings.ToLower(locale), "en") { // 35 is the longest usual tag (RFC 5646)
 		return ""
 	}
-	return "The user reads in the locale " + nameOf(locale) + ". Answer in its language unless the user writes in another one."
+	return "The user reads in the locale " + plainName(locale) + ". Answer in its language unless the user writes in another one."
 }
 
 // longestAnswer is what Anthropic's models are asked for, which want a bound: the first generation with a third major number ends at 4096.

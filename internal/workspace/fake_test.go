@@ -24,6 +24,8 @@ type memory struct {
 	messages []mooring.Message // one branch, oldest first
 	turns    []mooring.Turn
 	figures  mooring.Figures
+	uses     []mooring.UseRow
+	times    []mooring.UseTimes
 	broken   error
 
 	afterBranch func() // runs after a page of a branch was read
@@ -34,6 +36,18 @@ type memory struct {
 	turnPage mooring.TurnPage
 	summed   [][]mooring.SessionID
 	since    time.Time
+	used     mooring.UseQuery
+}
+
+func (m *memory) Use(_ context.Context, q mooring.UseQuery) ([]mooring.UseRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.used = q
+	return m.uses, m.broken
+}
+
+func (m *memory) UseTimes(context.Context, mooring.UseQuery) ([]mooring.UseTimes, error) {
+	return m.times, m.broken
 }
 
 func (m *memory) of(t mooring.Tenant, keep func(mooring.Session) bool) []mooring.Session {
@@ -193,6 +207,9 @@ func open(o workspace.Options) house {
 	o.Caller = people
 	if o.OperatorReads == nil {
 		o.OperatorReads = func() bool { return false }
+	}
+	o.Prices = func() workspace.PriceList {
+		return workspace.PriceList{Date: "2026-09-23", Source: "a list", Models: 3}
 	}
 	o.CursorKey = []byte("a key for tests")
 	o.Now = func() time.Time { return at(30) }

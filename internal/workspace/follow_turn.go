@@ -21,14 +21,14 @@ func (a *API) followTurn(w http.ResponseWriter, r *http.Request) {
 	id := mooring.TurnID(r.PathValue("id"))
 	live, here := a.talk.Runner.Follow(tenant, id)
 	if here {
-		who, err := a.routeTo(r.Context(), tenant, live.About().Session)
-		if err != nil {
-			a.fail(w, r, err)
+		who, lost := a.routeTo(r.Context(), tenant, live.About().Session)
+		if lost != nil {
+			a.fail(w, r, lost)
 			return
 		}
 		s := a.newEvents(w, r, who)
 		s.skip = lastEvent(r)
-		s.follow(live)
+		s.follow(live) //nolint:contextcheck // the events have their request
 		return
 	}
 	t, err := a.store.Turn(r.Context(), tenant, id)
@@ -42,7 +42,7 @@ func (a *API) followTurn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := a.newEvents(w, r, who)
-	s.recorded(t)
+	s.recorded(t) //nolint:contextcheck // the events have their request
 }
 
 // lastEvent is the number of the last event that a listener has; 0 for none.

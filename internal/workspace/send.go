@@ -60,7 +60,7 @@ type begun struct {
 // and what stands before them take silence for death.
 func (a *API) answerLive(w http.ResponseWriter, r *http.Request, ask *outgoing) {
 	come := make(chan begun, 1)
-	go func() {
+	go func() { //nolint:contextcheck // it is the request's
 		live, err := a.talk.Runner.Start(r.Context(), ask.request, a.talk.Detach)
 		come <- begun{live, err}
 	}()
@@ -79,9 +79,9 @@ func (a *API) answerLive(w http.ResponseWriter, r *http.Request, ask *outgoing) 
 	case b.err != nil && !s.opened:
 		a.fail(w, r, b.err)
 	case b.err != nil:
-		s.failed(b.err)
+		s.failed(b.err) //nolint:contextcheck // the events have their request
 	default:
-		s.follow(b.live)
+		s.follow(b.live) //nolint:contextcheck // the events have their request
 	}
 }
 

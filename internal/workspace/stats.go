@@ -19,6 +19,14 @@ type statsView struct {
 	Turns    int          `json:"turns"`
 	Usage    costView     `json:"usage"`
 	LastDay  dayView      `json:"last_24h"`
+	Prices   PriceList    `json:"prices"`
+}
+
+// PriceList says what list prices come from where the configuration has none.
+type PriceList struct {
+	Date   string `json:"date"` // day of its publication
+	Source string `json:"source"`
+	Models int    `json:"models"`
 }
 
 type sessionCount struct {
@@ -61,6 +69,7 @@ func (a *API) showStats(r *http.Request, tenant mooring.Tenant) (any, error) {
 		Turns:    f.Turns,
 		Usage:    viewSpending(f.Spent),
 		LastDay:  viewDay(since, f.Recent),
+		Prices:   a.prices(),
 	}, nil
 }
 

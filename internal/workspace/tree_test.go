@@ -112,7 +112,7 @@ func TestStats(t *testing.T) {
 		`"turns":{"cancelled":0,"completed":5,"failed":1,"interrupted":0,"running":0},"usage":` + usage("60", "null") + `,"by_upstream":[` +
 		`{"upstream":null,"turns":1,"usage":` + usage("10", "null") + `},{"upstream":"north","turns":2,"usage":` + usage("20", "0.25") + `},` +
 		`{"upstream":"south","turns":3,"usage":` + usage("30", "0.25") + `}],"by_model":[{"model":"a","turns":5,"usage":` + usage("50", "0.5") + `},` +
-		`{"model":"b","turns":1,"usage":` + usage("10", "null") + `}]}}`
+		`{"model":"b","turns":1,"usage":` + usage("10", "null") + `}]},"prices":{"date":"2026-09-23","source":"a list","models":3}}`
 	if diff := cmp.Diff(want, strings.TrimSpace(h.get(t, "alice", "/api/stats").Body.String())); diff != "" {
 		t.Errorf("JSON (-want +got):\n%s", diff)
 	}

@@ -93,9 +93,9 @@ func TestMessageJSON(t *testing.T) {
 	}}
 	want := `{"session_id":"` + one + `","messages":[` +
 		`{"id":"msg_1","parent_id":null,"branch_count":2,"turn_id":"trn_1","role":"user","content":[{"type":"text","text":"hello"}],` +
-		`"text":"hello","state":"completed","created_at":"2026-11-29T09:01:00.123Z"},` +
+		`"text":"hello","state":"completed","created_at":"2026-11-29T09:01:00.123Z","siblings":["msg_1"]},` +
 		`{"id":"msg_2","parent_id":"msg_1","branch_count":1,"turn_id":null,"role":"assistant","content":[],` +
-		`"text":"","state":"running","created_at":"2026-11-29T09:02:00.123Z"}],"next_cursor":null}`
+		`"text":"","state":"running","created_at":"2026-11-29T09:02:00.123Z","siblings":["msg_2"]}],"next_cursor":null}`
 	got := strings.TrimSpace(over(m).get(t, "alice", "/api/sessions/talk/messages").Body.String())
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("JSON (-want +got):\n%s", diff)

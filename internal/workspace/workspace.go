@@ -28,6 +28,13 @@ type Store interface {
 	Sessions
 	Talks
 	Names
+	Sums
+}
+
+// Sums reads what was used. Of all that is read here these alone may go over all tenants, since they are numbers.
+type Sums interface {
+	Use(ctx context.Context, q mooring.UseQuery) ([]mooring.UseRow, error)
+	UseTimes(ctx context.Context, q mooring.UseQuery) ([]mooring.UseTimes, error)
 }
 
 // Sessions reads sessions and sums over them.
@@ -65,6 +72,7 @@ type Options struct {
 	Caller        func(*http.Request) (mooring.Caller, error) // finds who asks; its error is shown to the client
 	CursorKey     []byte                                      // signs the cursors of lists; the same on every replica
 	Search        Search                                      // finds messages and sessions by their words
+	Prices        func() PriceList                            // the list that prices come from where the configuration has none
 	OperatorReads func() bool                                 // whether an operator may read a tenant's texts with ?tenant=; a reload may change it
 	Now           func() time.Time
 	Log           *slog.Logger
@@ -90,6 +98,7 @@ type API struct {
 	write   Writing
 	talk    Talking
 	look    Search
+	prices  func() PriceList
 	caller  func(*http.Request) (mooring.Caller, error)
 	cursors cursors
 	reads   func() bool
@@ -103,7 +112,7 @@ func New(o Options) *API {
 		panic("workspace.New: Options.CursorKey is empty")
 	}
 	return &API{
-		store: o.Store, write: o.Write, talk: o.Talk, look: o.Search, caller: o.Caller, cursors: cursors{key: o.CursorKey}, reads: o.OperatorReads,
+		store: o.Store, write: o.Write, talk: o.Talk, look: o.Search, prices: o.Prices, caller: o.Caller, cursors: cursors{key: o.CursorKey}, reads: o.OperatorReads,
 		now: o.Now, log: o.Log,
 	}
 }
@@ -126,6 +135,8 @@ func (a *API) Mount(mux Mux) {
 	a.mountHermes(mux)
 	mux.Handle("GET /api/stats", a.answer(a.showStats))
 	mux.Handle("GET /api/search", a.answer(a.search))
+	mux.Handle("GET /api/usage", http.HandlerFunc(a.showUsage))
+	mux.Handle("GET /api/series", a.report(a.showSeries))
 }
 
 // mountHermes adds the routes that the pages of Hermes call.
@@ -142,6 +153,18 @@ func (a *API) mountHermes(mux Mux) {
 func (a *API) answer(read func(*http.Request, mooring.Tenant) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, err := a.read(r, read)
+		if err != nil {
+			a.fail(w, r, err)
+			return
+		}
+		a.send(w, r, reply{status: http.StatusOK, body: v})
+	})
+}
+
+// report is an answer for which the read finds out itself who asks.
+func (a *API) report(read func(*http.Request) (any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, err := read(r)
 		if err != nil {
 			a.fail(w, r, err)
 			return

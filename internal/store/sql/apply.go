@@ -128,6 +128,8 @@ func (w *writer) one(ctx context.Context, change mooring.Change) error {
 		return w.learn(ctx, c)
 	case *mooring.SignInChange:
 		return w.signIns(ctx, c)
+	case *mooring.SumUp:
+		return w.sumUp(ctx, c)
 	case *mooring.Applied:
 		c.Err = nil
 		_, err := w.exec(ctx, setApplied, int64(c.Seq)) //nolint:gosec // a journal ends long before that

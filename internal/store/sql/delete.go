@@ -95,6 +95,9 @@ func (w *writer) removeRows(ctx context.Context, tenant []byte, session mooring.
 	if err := w.unindex(ctx, tenant, session); err != nil {
 		return err
 	}
+	if err := w.keepSums(ctx, tenant, session); err != nil {
+		return err
+	}
 	for _, query := range []string{
 		releaseBlobs,
 		deleteBlobs,

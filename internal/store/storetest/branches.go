@@ -1,4 +1,4 @@
-//nolint:thelper // tables of rules: each row is a test of its own
+//nolint:gocognit,thelper // tables of rules: each row is a test of its own
 package storetest
 
 import (

@@ -37,6 +37,9 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	Descendants(ctx context.Context, tenant mooring.Tenant, top mooring.SessionID, limit int) ([]mooring.Session, bool, error)
 	Trail(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, tip mooring.MessageID, limit int) ([]mooring.Message, error)
 	Figures(ctx context.Context, tenant mooring.Tenant, since time.Time) (mooring.Figures, error)
+	Use(ctx context.Context, q mooring.UseQuery) ([]mooring.UseRow, error)
+	UseTimes(ctx context.Context, q mooring.UseQuery) ([]mooring.UseTimes, error)
+	Pinned(ctx context.Context, since time.Time) (map[mooring.UpstreamName]int, error)
 	Backlog(ctx context.Context) (mooring.Backlog, error)
 	Unindexed(ctx context.Context, upTo int64, limit int) ([]mooring.Unindexed, error)
 	Content(ctx context.Context, tenant mooring.Tenant, id mooring.MessageID) (mooring.Message, error)
@@ -79,6 +82,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"learned headers", learnTests()},
 		{"sign-ins", signInTests()},
 		{"events", eventTests()},
+		{"usage", useTests()},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {

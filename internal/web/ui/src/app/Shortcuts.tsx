@@ -4,10 +4,12 @@ import { Dialog } from "@/ui";
 
 const list: [string[], string][] = [
   [["n"], "New chat"],
-  [["/"], "Search"],
+  [["/"], "Search; the filter of the sessions"],
   [["g", "c"], "Go to chat"],
   [["g", "s"], "Go to sessions"],
   [["g", "u"], "Go to usage"],
+  [["↑", "↓"], "Move through sessions and results; Enter opens"],
+  [["←", "→"], "Close and open what stands below a session"],
   [["Enter"], "Send (in the composer)"],
   [["Shift", "Enter"], "New line (in the composer)"],
   [["Esc"], "Close what is open; in the composer: stop the answer"],

@@ -2,7 +2,7 @@ import { ChevronRight, Ellipsis, Pin } from "lucide-react";
 import { memo, type MouseEvent } from "react";
 import { Link } from "wouter";
 import type { Session } from "@/api/types";
-import { Badge, cx, IconButton, Menu, RelativeTime, Spinner, StateBadge, Tokens } from "@/ui";
+import { Badge, cx, Menu, RelativeTime, Spinner, StateBadge, Tokens } from "@/ui";
 import { SessionActions } from "./actions";
 import { columnsOf, placeOf } from "./columns";
 import { allTokens } from "./list";
@@ -157,9 +157,15 @@ function RowMenu({ session, current, onRename, onChanged }: { session: Session; 
   return (
     <Menu
       trigger={
-        <IconButton label="Actions" size="sm" side="left" tabIndex={current ? 0 : -1} className="text-faint">
+        // Without a tooltip, which is dear where hundreds of rows come and go.
+        <button
+          type="button"
+          aria-label="Actions"
+          tabIndex={current ? 0 : -1}
+          className="flex size-7 items-center justify-center rounded-lg text-faint hover:bg-hover hover:text-ink"
+        >
           <Ellipsis className="size-4" />
-        </IconButton>
+        </button>
       }
     >
       <SessionActions session={session} onChanged={onChanged} onRename={() => onRename(session)} />

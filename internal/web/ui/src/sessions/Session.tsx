@@ -1,10 +1,10 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Download, Ellipsis, FileJson, FileQuestion, FileText, MessageSquare } from "lucide-react";
+import { ChevronLeft, Download, Ellipsis, FileJson, FileQuestion, FileText, MessageSquare } from "lucide-react";
 import { lazy, Suspense, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useParams, usePathRest } from "@/app/address";
 import { useWide } from "@/app/media";
-import { Page } from "@/app/Page";
+import { Page, TopBar } from "@/app/Page";
 import { ApiError, api, query, sessionPath } from "@/api/client";
 import { useSession } from "@/api/hooks";
 import { keys } from "@/api/keys";
@@ -12,7 +12,7 @@ import type { Session as Shown, SessionPage } from "@/api/types";
 import { Button, EmptyState, ErrorState, IconButton, Menu, MenuLine, MenuLink, RelativeTime, Skeleton, StateBadge, Tabs } from "@/ui";
 import { RenameDialog, SessionActions } from "./actions";
 import { chatAddress, sessionAddress, titleOf } from "./names";
-import { Facts } from "./page/Facts";
+import { Facts, FoldedFacts } from "./page/Facts";
 import { Timeline } from "./page/Timeline";
 import { Tree, useTree } from "./page/Tree";
 
@@ -112,22 +112,34 @@ function Found({ session }: { session: Shown }) {
   };
   const changed = (now: Shown) => client.setQueryData(keys.session(session.id), now);
   const below = tree.count;
+  const more = <IconButton label="More"><Ellipsis className="size-4.5" /></IconButton>;
+  const actions = <SessionActions session={session} onChanged={changed} onRename={() => setRenaming(true)} onRemoved={() => go("/sessions")} />;
   return (
     <Page
       title={titleOf(session)}
       actions={
-        <>
-          {wide && <Button icon={<MessageSquare className="size-4" />} onClick={() => go(chatAddress(session, tip))}>Open the chat</Button>}
-          {wide && <Menu trigger={<Button icon={<Download className="size-4" />}>Export</Button>}><Exports session={session} tip={tip} /></Menu>}
-          <Menu trigger={<IconButton label="More" look={wide ? "quiet" : "plain"}><Ellipsis className="size-4.5" /></IconButton>}>
-            {!wide && <Exports session={session} tip={tip} />}
-            {!wide && <MenuLine />}
-            <SessionActions session={session} onChanged={changed} onRename={() => setRenaming(true)} onRemoved={() => go("/sessions")} />
-          </Menu>
-        </>
+        wide && (
+          <>
+            <Button icon={<MessageSquare className="size-4" />} onClick={() => go(chatAddress(session, tip))}>Open the chat</Button>
+            <Menu trigger={<Button icon={<Download className="size-4" />}>Export</Button>}>
+              <Exports session={session} tip={tip} />
+            </Menu>
+            <Menu trigger={more}>{actions}</Menu>
+          </>
+        )
       }
     >
-      <Facts session={session} />
+      <TopBar>
+        <Link href="/sessions" className="flex min-h-9 flex-1 items-center gap-1 rounded-lg px-1.5 text-sm font-medium text-soft">
+          <ChevronLeft aria-hidden className="size-4" /> Sessions
+        </Link>
+        <Menu trigger={more}>
+          <Exports session={session} tip={tip} />
+          <MenuLine />
+          {actions}
+        </Menu>
+      </TopBar>
+      {wide ? <Facts session={session} /> : <FoldedFacts session={session} />}
       <div className="mt-6 flex flex-col">
         <Tabs
           label="Parts of this session"

@@ -1,6 +1,6 @@
 import { RotateCw } from "lucide-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useEffect, useImperativeHandle, useRef, useState, type KeyboardEvent, type MouseEvent, type Ref } from "react";
+import { useCallback, useEffect, useImperativeHandle, useMemo, useRef, useState, type KeyboardEvent, type MouseEvent, type Ref } from "react";
 import { useLocation } from "wouter";
 import { useWide } from "@/app/media";
 import type { Session } from "@/api/types";
@@ -39,13 +39,15 @@ export function Table({ list, state, rows, onRename, onChanged, ref }: TableProp
   const box = useRef<HTMLDivElement>(null);
   const pointed = useRef(false);
   const [active, setActive] = useState<string | null>(null);
-  const found = rows.findIndex((row) => row.key === active);
-  const at = found < 0 ? 0 : found;
+  const at = useMemo(() => (active === null ? 0 : Math.max(0, rows.findIndex((row) => row.key === active))), [rows, active]);
+  // With another function it would measure all rows again, at each scrolling.
+  const keyAt = useCallback((index: number) => rows[index]!.key, [rows]);
+  const sizeOf = useCallback(() => (wide ? rowHeight : cardHeight), [wide]);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => box.current,
-    estimateSize: () => (wide ? rowHeight : cardHeight),
-    getItemKey: (index) => rows[index]!.key,
+    estimateSize: sizeOf,
+    getItemKey: keyAt,
     overscan: 8,
     scrollPaddingStart: wide ? headHeight : 0,
   });

@@ -26,12 +26,12 @@ const states: Record<TurnState, { tone: Tone; word: string }> = {
 
 const dots: Record<Tone, string> = { neutral: "text-faint", accent: "text-accent", good: "text-good", warn: "text-warn", bad: "text-bad" };
 
-/** A turn's or session's state: a word with a dot of its colour, so that colour is never all there is. */
+/** A turn's or session's state: a word with a dot of its colour, so that colour is never all there is. What is as it should be is quiet. */
 export function StateBadge({ state }: { state: TurnState | null }) {
   if (!state) return <span className="text-sm text-faint">no turn yet</span>;
   const { tone, word } = states[state];
   return (
-    <span className={cx("inline-flex items-center gap-1.5 text-sm whitespace-nowrap", dots[tone])}>
+    <span className={cx("inline-flex items-center gap-1.5 text-sm whitespace-nowrap", state === "completed" ? "text-soft" : dots[tone])}>
       <StateDot state={state} />
       {word}
     </span>

@@ -25,8 +25,7 @@ const height = 176;
 export function Chart({ plot, at, from, to, theme, index, moment, onIndex }: ChartProps) {
   const shown = (line: Line) => {
     const value = index === null ? undefined : line.values[index];
-    if (value === undefined) return line.whole;
-    return value === null ? "–" : plot.format(value);
+    return value === undefined ? line.whole : plot.format(value);
   };
   const said = `${moment ?? plot.about}: ${plot.lines.map((line) => `${line.label} ${shown(line)}`).join(", ")}`;
   const move = (event: KeyboardEvent) => {
@@ -52,20 +51,24 @@ export function Chart({ plot, at, from, to, theme, index, moment, onIndex }: Cha
           </li>
         ))}
       </ul>
-      <div
-        role="slider"
-        tabIndex={0}
-        aria-label={`${plot.title} over time`}
-        aria-valuemin={0}
-        aria-valuemax={at.length - 1}
-        aria-valuenow={index ?? at.length - 1}
-        aria-valuetext={said}
-        onKeyDown={move}
-        onBlur={() => onIndex(null)}
-        className="rounded-md"
-      >
-        <Canvas plot={plot} at={at} from={from} to={to} key={theme} index={index} onIndex={onIndex} />
-      </div>
+      {plot.missing !== undefined ? (
+        <p className="flex h-44 items-center justify-center text-center text-sm text-balance text-soft">{plot.missing}</p>
+      ) : (
+        <div
+          role="slider"
+          tabIndex={0}
+          aria-label={`${plot.title} over time`}
+          aria-valuemin={0}
+          aria-valuemax={at.length - 1}
+          aria-valuenow={index ?? at.length - 1}
+          aria-valuetext={said}
+          onKeyDown={move}
+          onBlur={() => onIndex(null)}
+          className="rounded-md"
+        >
+          <Canvas plot={plot} at={at} from={from} to={to} key={theme} index={index} onIndex={onIndex} />
+        </div>
+      )}
     </section>
   );
 }
@@ -133,7 +136,7 @@ function options(width: number, now: { current: CanvasProps }): uPlot.Options {
       { stroke: quiet, font, size: 26, gap: 6, space: 58, grid: { show: false }, ticks: { stroke: line, size: 4, width: 1 }, values: (_, splits) => splits.map(tick) },
       {
         stroke: quiet, font, size: 56, gap: 6, space: 34, grid: { stroke: line, width: 1 }, ticks: { show: false },
-        values: (_, splits) => splits.map(plot.format), ...(plot.integers && { incrs: whole }),
+        values: (_, splits) => splits.map((value) => plot.format(value)), ...(plot.integers && { incrs: whole }),
       },
     ],
     hooks: {

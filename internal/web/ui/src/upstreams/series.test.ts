@@ -16,6 +16,12 @@ test("an unknown cost is never counted as nothing", () => {
   expect(costOf([point({})])).toBe("$0");
 });
 
+test("a plot of costs that are all unknown says so", () => {
+  const missing = (of: SeriesPoint) => plotsOf({ span: "1h", from: "", to: "", step_seconds: 60, points: [of] })[2]!.missing;
+  expect(missing(point({ turns: 1, cost_usd: null }))).toMatch(/No price/);
+  expect(missing(point({ turns: 1, cost_usd: 0.1 }))).toBeUndefined();
+});
+
 test("a span that there is none of is the day", () => {
   expect([null, "", "7d", "8d", "1h"].map(spanOf)).toEqual(["24h", "24h", "7d", "24h", "1h"]);
 });

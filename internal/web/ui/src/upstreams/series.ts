@@ -27,11 +27,13 @@ export interface Line {
 export interface Plot {
   title: string;
   lines: Line[];
-  format: (value: number) => string;
+  format: (value: number | null) => string;
   /** Figures between 1 and 2 would say nothing. */
   integers: boolean;
   /** What `whole` of the lines is about. */
   about: string;
+  /** Said in place of a plot that would show nothing where something was. */
+  missing?: string;
 }
 
 /** The four plots of a series. */
@@ -47,6 +49,7 @@ export function plotsOf(series: Series): Plot[] {
     const values = column(of);
     return { label, color, look: "line", values, whole: format.duration(values.findLast((value) => value !== null)) };
   };
+  const spent = costOf(points);
   return [
     {
       title: "Requests", integers: true, format: format.tokens, about: over,
@@ -65,10 +68,11 @@ export function plotsOf(series: Series): Plot[] {
     },
     {
       title: "Cost", integers: false, format: format.cost, about: over,
-      lines: [{ label: "US dollars", color: "accent", look: "bars", values: column((point) => point.cost_usd), whole: costOf(points) }],
+      lines: [{ label: "US dollars", color: "accent", look: "bars", values: column((point) => point.cost_usd), whole: spent }],
+      ...(spent === format.cost(null) && { missing: "No price is known for the models that were used." }),
     },
     {
-      title: "Time to answer", integers: false, format: format.duration, about: "latest",
+      title: "Time to answer", integers: true, format: format.duration, about: "latest",
       lines: [
         timed("Half within", "accent", (point) => point.duration_p50_ms),
         timed("95 % within", "series-2", (point) => point.duration_p95_ms),

@@ -1,9 +1,10 @@
+import { ChevronDown } from "lucide-react";
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { useSession } from "@/api/hooks";
 import type { CostedUsage, Session, SessionID } from "@/api/types";
 import { Badge, CopyButton, cx, RelativeTime, StateBadge, Tokens } from "@/ui";
-import { hasTree } from "../list";
+import { allTokens, hasTree } from "../list";
 import { Price } from "../Price";
 import { relations, sessionAddress, titleOf } from "../names";
 
@@ -29,6 +30,25 @@ export function Facts({ session }: { session: Session }) {
       </dl>
       <Use session={session} />
     </div>
+  );
+}
+
+/** The same on a phone: a line of it, and the rest on demand. */
+export function FoldedFacts({ session }: { session: Session }) {
+  const use = hasTree(session) ? session.tree_usage : session.usage;
+  return (
+    <details className="group/facts">
+      <summary className="flex list-none items-center gap-2 rounded-xl border border-line bg-raised px-3.5 py-2.5 text-sm text-soft [&::-webkit-details-marker]:hidden">
+        <span className="num flex min-w-0 flex-1 flex-wrap items-center gap-x-3 gap-y-1">
+          <StateBadge state={session.state} />
+          {session.upstream && <span>{session.upstream}</span>}
+          <span><Tokens count={allTokens(use)} /> tokens</span>
+          <Price use={use} />
+        </span>
+        <ChevronDown aria-label="All about this session" className="size-4 shrink-0 text-faint transition-transform group-open/facts:rotate-180" />
+      </summary>
+      <div className="pt-3"><Facts session={session} /></div>
+    </details>
   );
 }
 

@@ -100,7 +100,7 @@ function TurnRow({ turn, bar }: { turn: Turn; bar: Bar }) {
           <Figure n={turn.usage.input_tokens} word="input" />
           <Figure n={turn.usage.cache_read_tokens} word="read from cache" />
           <Figure n={turn.usage.output_tokens} word="output" />
-          <span className="num text-right text-soft"><Price use={{ ...turn.usage, cost_usd: turn.cost_usd }} /></span>
+          <span className="num text-right text-soft"><TurnPrice turn={turn} /></span>
           <RelativeTime at={turn.started_at} className="num truncate text-right text-soft" />
         </span>
         <span className="flex flex-col gap-1.5 py-2.5 md:hidden">
@@ -114,7 +114,7 @@ function TurnRow({ turn, bar }: { turn: Turn; bar: Bar }) {
             <span><Tokens count={turn.usage.input_tokens} /> in</span>
             <span><Tokens count={turn.usage.cache_read_tokens} /> cached</span>
             <span><Tokens count={turn.usage.output_tokens} /> out</span>
-            <Price use={{ ...turn.usage, cost_usd: turn.cost_usd }} />
+            <TurnPrice turn={turn} />
           </span>
         </span>
       </button>
@@ -138,18 +138,25 @@ const Figure = ({ n, word }: { n: number | null; word: string }) => (
   </span>
 );
 
+/** What a turn cost; one that runs has not cost anything yet that is known. */
+const TurnPrice = ({ turn }: { turn: Turn }) =>
+  turn.state === "running" ? <span className="text-faint">–</span> : <Price use={{ ...turn.usage, cost_usd: turn.cost_usd }} />;
+
 /** The wait for the first byte, then the answer; both on the scale of all turns, and in words beside it. */
 function Course({ bar, turn }: { bar: Bar; turn: Turn }) {
+  const broken = turn.state === "failed" || turn.state === "interrupted";
   const percent = (part: number) => `${(part * 100).toFixed(2)}%`;
   const words = bar.waitMs === null ? format.duration(bar.ms) : `first byte after ${format.duration(bar.waitMs)}, ${format.duration(bar.ms)} in all`;
   return (
     <span className="flex min-w-0 items-center gap-2.5" title={words}>
       <span aria-hidden className="flex h-2 min-w-0 flex-1 overflow-hidden rounded-full bg-sunken">
-        <span className={cx("shrink-0 bg-accent/35", turn.state === "running" && "animate-soft")} style={{ width: percent(bar.wait) }} />
-        <span
-          className={cx("min-w-0.5 shrink-0", turn.state === "failed" || turn.state === "interrupted" ? "bg-bad" : "bg-accent", turn.state === "running" && "animate-soft")}
-          style={{ width: percent(bar.answer) }}
-        />
+        <span className={cx("shrink-0", broken && bar.answer === 0 ? "bg-bad/60" : "bg-accent/35", turn.state === "running" && "animate-soft")} style={{ width: percent(bar.wait) }} />
+        {bar.answer > 0 && (
+          <span
+            className={cx("min-w-0.5 shrink-0", broken ? "bg-bad" : "bg-accent", turn.state === "running" && "animate-soft")}
+            style={{ width: percent(bar.answer) }}
+          />
+        )}
       </span>
       <span className="num w-14 shrink-0 text-right text-xs text-soft">
         <span className="sr-only">{words}</span>

@@ -84,7 +84,7 @@ export function Tree({ session, tree }: { session: Session; tree: ReturnType<typ
               <th scope="col" className="text-left max-sm:hidden">State</th>
               <th scope="col" className="text-right max-sm:hidden">Turns</th>
               <th scope="col" className="text-right max-sm:hidden">Own tokens</th>
-              <th scope="col" className="text-right">With tree</th>
+              <th scope="col" className="text-right whitespace-nowrap">With tree</th>
               <th scope="col" className="text-right">Cost</th>
             </tr>
           </thead>
@@ -120,7 +120,7 @@ function Line({ session, level, here }: { session: SessionTree; level: number; h
               {titleOf(session)}
             </Link>
           )}
-          {relation && <span title={relation.meaning} className="shrink-0"><Badge>{relation.word}</Badge></span>}
+          {relation && <span title={relation.meaning} className="shrink-0 max-sm:sr-only"><Badge>{relation.word}</Badge></span>}
           {level > 0 && <span className="sr-only">, level {level + 1}</span>}
         </span>
       </td>

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 import type { Evidence, Turn } from "@/api/types";
 import { CopyButton, cx, format, StateDot } from "@/ui";
+import { allTokens } from "../list";
 import { sessionAddress } from "../names";
 import { about, attempt, decision, held, outcome, pinning, request, signalName, uses } from "../words";
 import { Price } from "../Price";
@@ -51,8 +52,7 @@ export function TurnDetail({ turn }: { turn: Turn }) {
             {turn.duration_ms !== null && `, ended after ${format.duration(turn.duration_ms)}`}.
           </p>
           <p className="mt-1 text-soft">
-            Cost: <Price use={{ ...turn.usage, cost_usd: turn.cost_usd }} />
-            {turn.cost_usd === null && ". There is no price for this model, or the upstream told no tokens; `prices` in the configuration sets one"}.
+            Cost: <Price use={{ ...turn.usage, cost_usd: turn.cost_usd }} />. {turn.cost_usd === null && unpriced(turn)}
           </p>
           <p className="mt-2 flex flex-wrap items-center gap-x-4 gap-y-1">
             {(turn.answer_id ?? turn.question_id) !== null && (
@@ -69,6 +69,13 @@ export function TurnDetail({ turn }: { turn: Turn }) {
       </div>
     </div>
   );
+}
+
+/** Why nobody knows what a turn cost. */
+function unpriced(turn: Turn): string {
+  if (turn.state === "running") return "It is known at the end.";
+  if (allTokens(turn.usage) === null) return "The upstream has told no number of tokens.";
+  return "There is no price for this model; `prices:` in the configuration sets one.";
 }
 
 const Part = ({ title, children }: { title: string; children: ReactNode }) => (

@@ -9,7 +9,7 @@ const store = process.env.BIG_STORE
 if (!store) {
   test('50,000 sessions', { skip: 'BIG_STORE names no store; go test makes one' }, () => {})
 } else {
-  const on = stage(() => ({ store: `sqlite:${store}` }))
+  const on = stage({ config: () => ({ store: `sqlite:${store}` }) })
   const grid = (page) => page.getByRole('treegrid', { name: 'Sessions' })
   const nodes = (page) => page.evaluate(() => document.querySelectorAll('*').length)
 

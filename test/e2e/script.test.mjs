@@ -86,7 +86,7 @@ on.test('C147: titles, keys, clients, projects, models and tools that try to run
   const addresses = [
     '/', `/chat/${id}`, '/sessions', '/sessions?kind=all', `/sessions/${id}`, `/sessions/${id}?tab=messages`, `/sessions/${id}?tab=tree`,
     `/search?q=${encodeURIComponent('onerror')}`, `/search?q=${encodeURIComponent(evil)}`, `/sessions?q=${encodeURIComponent(evil)}&client=${encodeURIComponent(evil)}`,
-    '/usage', '/upstreams', '/tenants', `/chat/${encodeURIComponent(evil)}`, `/sessions/${encodeURIComponent(evil)}`, '/sign-in?back=javascript:window.pwned=1', `/${encodeURIComponent(evil)}`,
+    '/usage', '/upstreams', '/tenants', `/chat/${encodeURIComponent(evil)}`, `/sessions/${encodeURIComponent(evil)}`, '/sign-in?back=javascript:window.pwned=1',
   ]
   for (const address of addresses) {
     await page.goto(address)

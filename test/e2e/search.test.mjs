@@ -1,10 +1,8 @@
 // Search, in the words and scripts that people use.
 import assert from 'node:assert/strict'
-import { before } from 'node:test'
 import { answers, chats } from './helpers/chat.mjs'
 import { eventually, stage } from './helpers/stage.mjs'
 
-const on = stage()
 const said = [
   'Please look at src/main.py before lunch',
   "They don't agree on the harbour",
@@ -13,8 +11,10 @@ const said = [
   'Ship it 🚢 today',
 ]
 
-before(async () => {
-  for (const [i, text] of said.entries()) await on.server.turn(text, { session: `search-${i}`, client: 'claude-cli/2.1.0 (external, cli)' })
+const on = stage({
+  prepare: async ({ server }) => {
+    for (const [i, text] of said.entries()) await server.turn(text, { session: `search-${i}`, client: 'claude-cli/2.1.0 (external, cli)' })
+  },
 })
 
 const field = (page) => page.getByRole('searchbox', { name: 'Search everything that was said' })

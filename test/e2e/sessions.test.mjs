@@ -1,16 +1,15 @@
 // The table and the lists: live, filtered by the address, and what can be done with a session, undone too.
 import assert from 'node:assert/strict'
-import { before } from 'node:test'
 import { chat, chats, sessionOf } from './helpers/chat.mjs'
 import { eventually, stage } from './helpers/stage.mjs'
 
-const on = stage()
-const row = (page, title) => page.getByRole('row').filter({ hasText: title })
-
-before(async () => {
-  await on.server.turn('From a coding agent', { session: 'agent-1', client: 'claude-cli/2.1.0 (external, cli)' })
-  await on.server.turn('From a script', { session: 'script-1', client: 'python-requests/2.32' })
+const on = stage({
+  prepare: async ({ server }) => {
+    await server.turn('From a coding agent', { session: 'agent-1', client: 'claude-cli/2.1.0 (external, cli)' })
+    await server.turn('From a script', { session: 'script-1', client: 'python-requests/2.32' })
+  },
 })
+const row = (page, title) => page.getByRole('row').filter({ hasText: title })
 
 on.test('the table and the lists follow what happens, without a reload', async ({ page, profile, server, model }) => {
   await page.goto('/sessions')

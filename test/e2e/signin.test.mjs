@@ -6,7 +6,7 @@ import { eventually, patience, stage } from './helpers/stage.mjs'
 
 const [alice, bob, root, brief] = ['mk_alice-0123456789abcdef', 'mk_bob-0123456789abcdef', 'mk_root-0123456789abcdef', 'mk_brief-0123456789abcdef']
 const lasting = [keyed('alice', alice, { tenant: 'acme' }), keyed('bob', bob, { tenant: 'globex' }), keyed('root', root, { role: 'operator' })]
-const on = stage(() => ({ keys: [...lasting, keyed('brief', brief, { tenant: 'acme' })] }))
+const on = stage({ config: () => ({ keys: [...lasting, keyed('brief', brief, { tenant: 'acme' })] }) })
 
 const field = (page) => page.getByLabel('Key', { exact: true })
 

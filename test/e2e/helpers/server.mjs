@@ -85,12 +85,12 @@ export class Mooring {
   }
 
   /** One turn of a client program: gives the answer's headers. */
-  async turn(question, { session, key, client = 'curl/8.5.0', route = '/v1/chat/completions', before = [], more = {} } = {}) {
+  async turn(question, { session, key, client = 'curl/8.5.0', route = '/v1/chat/completions', before = [], more = {}, headers = {} } = {}) {
     const response = await fetch(this.url + route, {
       method: 'POST',
       headers: {
         'Content-Type': 'application/json', 'User-Agent': client,
-        ...(session && { 'X-Session-Id': session }), ...(key && { Authorization: `Bearer ${key}` }),
+        ...(session && { 'X-Session-Id': session }), ...(key && { Authorization: `Bearer ${key}` }), ...headers,
       },
       body: JSON.stringify({ model: 'fake-1', max_tokens: 1000, messages: [...before, { role: 'user', content: question }], ...more }),
     })

@@ -27,13 +27,14 @@ export async function eventually(check) {
 
 export const upstream = (model, more = {}) => ({ name: 'fake', url: model.url, protocol: 'both', key: 'none', models: ['*'], ...more })
 
-/** A stage; `config` gives what the configuration has beside the model server. */
-export function stage(config = () => ({})) {
+/** A stage; `config` gives what the configuration has beside the model server, `prepare` does what comes before all tests. */
+export function stage({ config = () => ({}), prepare = () => {} } = {}) {
   const on = { config: (more = {}) => ({ upstreams: [upstream(on.model)], ...config(), ...more }) }
   before(async () => {
     on.model = await Model.start()
     on.server = await Mooring.start(on.config())
     on.browser = await launch()
+    await prepare(on)
   })
   after(async () => {
     await on.browser?.close()
@@ -48,7 +49,7 @@ export function stage(config = () => ({})) {
       assert.deepEqual(profile.troubles, [], 'what the pages did wrong')
     } catch (error) {
       await profile.picture(name)
-      error.message += `\n${profile.seen()}`
+      error.stack += `\n${profile.seen()}`
       throw error
     } finally {
       await profile.context.close()

@@ -10,7 +10,9 @@ type SessionFilter struct {
 	Upstream UpstreamName
 	State    TurnState
 	Parent   SessionID
-	Kind     Kind // KindSide lists the sessions with nothing but side requests, which others leave out
+	Kind     Kind  // KindSide lists the sessions with nothing but side requests, which others leave out
+	Pinned   *bool // nil for both
+	Archived *bool
 	Limit    int
 	After    SessionCursor // zero for the first page
 }

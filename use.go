@@ -62,8 +62,8 @@ type Rung struct {
 func Rungs() []time.Duration {
 	var all []time.Duration
 	for decade := time.Millisecond; decade < time.Hour; decade *= 10 {
-		for _, tenths := range []time.Duration{100, 160, 250, 400, 630} {
-			all = append(all, decade*tenths/10)
+		for _, times := range []float64{10, 16, 25, 40, 63} {
+			all = append(all, time.Duration(times*float64(decade)))
 		}
 	}
 	return all

@@ -19,7 +19,7 @@ import (
 
 // handler mounts all routes behind the rules that hold for every request.
 func (a *App) handler(cfg *config.Config) http.Handler {
-	mux := &serve.Mux{}
+	mux := &serve.Mux{Known: a.known}
 	a.load = &load{store: a.reader, now: a.opts.Now, idle: func() time.Duration { return a.cfg.Load().Routing.PinIdle }}
 	a.relay.Mount(mux)
 	workspace.New(workspace.Options{
@@ -31,6 +31,12 @@ func (a *App) handler(cfg *config.Config) http.Handler {
 	workspace.NewPages(web.Embedded()).Mount(mux)
 	admin.New(admin.Options{Caller: a.server.Caller, Ready: a.ready, Upstreams: a.upstreamViews, Load: a.load.read, Metrics: a.metrics.Handler(), Hub: a.hub, Draining: a.server.Draining(), Log: a.opts.Log}).Mount(mux)
 	return a.server.Wrap(mux)
+}
+
+// known says why a caller is none.
+func (a *App) known(r *http.Request) error {
+	_, err := a.server.Caller(r)
+	return err
 }
 
 func (a *App) priceList() workspace.PriceList {

@@ -12,6 +12,7 @@ import (
 // Prices are those of the list of 2026-09-23; a newer list may change them.
 func TestListedPrices(t *testing.T) {
 	t.Parallel()
+	usd := func(f float64) *float64 { return &f }
 	table := price.NewTable(map[string]price.Price{"glm-*": {Input: usd(9), Output: usd(9)}}, price.Published())
 	now, million := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC), mooring.Count(1e6)
 	in := func(n int64) mooring.Usage { return mooring.Usage{Input: mooring.Count(n), Output: mooring.Count(0)} }
@@ -68,6 +69,7 @@ func TestListedPrices(t *testing.T) {
 // What the wire counts is what is priced: tokens of a cache stand inside the input in two protocols and beside it in the third.
 func TestUsageIsPricedOnce(t *testing.T) {
 	t.Parallel()
+	usd := func(f float64) *float64 { return &f }
 	table := price.NewTable(map[string]price.Price{"m": {Input: usd(10), Output: usd(100), CacheRead: usd(1), CacheWrite5m: usd(12.5), CacheWrite1h: usd(20)}}, nil)
 	for _, tt := range []struct {
 		name     string
@@ -116,6 +118,7 @@ func TestUsageIsPricedOnce(t *testing.T) {
 
 func TestTurnCost(t *testing.T) {
 	t.Parallel()
+	usd := func(f float64) *float64 { return &f }
 	table := price.NewTable(nil, price.Published())
 	attempt := func(in, out int64) mooring.Attempt {
 		return mooring.Attempt{Usage: mooring.Usage{Input: mooring.Count(in), Output: mooring.Count(out)}, StartedAt: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)}
@@ -148,8 +151,6 @@ func TestListSaysWhatItIs(t *testing.T) {
 		t.Errorf("list %q of %q with %d models", l.Name, l.Date, l.Models)
 	}
 }
-
-func usd(f float64) *float64 { return &f }
 
 func near(got, want *float64) bool {
 	if got == nil || want == nil {

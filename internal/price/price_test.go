@@ -10,6 +10,7 @@ import (
 
 func TestCost(t *testing.T) {
 	t.Parallel()
+	usd := func(f float64) *float64 { return &f }
 	table := price.NewTable(map[string]price.Price{
 		"*":             {Input: usd(100), Output: usd(100)},
 		"gpt-*":         {Input: usd(1), Output: usd(2)},

@@ -11,7 +11,10 @@ import (
 
 // Mux is an http.ServeMux whose own answers (no such path, another method) have the shape of the protocol that the path
 // belongs to. The zero value is ready; its routes are fixed before it serves.
-type Mux struct{ routes http.ServeMux }
+type Mux struct {
+	Known  func(r *http.Request) error // why a stranger learns nothing, not even which paths below /api/ there are; nil lets everybody
+	routes http.ServeMux
+}
 
 // Handle registers a handler under a pattern of http.ServeMux.
 func (m *Mux) Handle(pattern string, h http.Handler) { m.routes.Handle(pattern, h) }
@@ -43,7 +46,16 @@ func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		RefuseMethod(w, r, would.header.Get("Allow"))
 		return
 	}
-	problem.Write(w, problem.ProtocolOf(r.URL.Path), mooring.Errorf(mooring.CodeNotFound, "There is nothing at this path; check the base URL."))
+	problem.Write(w, problem.ProtocolOf(r.URL.Path), m.nothing(r))
+}
+
+func (m *Mux) nothing(r *http.Request) error {
+	if m.Known != nil && strings.HasPrefix(r.URL.Path, "/api/") {
+		if err := m.Known(r); err != nil {
+			return err
+		}
+	}
+	return mooring.Errorf(mooring.CodeNotFound, "There is nothing at this path; check the base URL.")
 }
 
 // asksForWebSocket takes the header for what it says: other upgrades, as to HTTP/2, may be ignored.

@@ -118,3 +118,31 @@ func TestNoPathTakesAWebSocket(t *testing.T) {
 		})
 	}
 }
+
+// A stranger learns nothing of the paths below /api/: who may ask is said before what there is.
+func TestMuxTellsStrangersNothing(t *testing.T) {
+	t.Parallel()
+	mux := serve.Mux{Known: func(r *http.Request) error {
+		if r.Header.Get("X-Mooring-Key") == "" {
+			return mooring.Errorf(mooring.CodeInvalidAPIKey, "This server needs a key.")
+		}
+		return nil
+	}}
+	for _, tt := range []struct {
+		path, key string
+		status    int
+		code      mooring.Code
+	}{
+		{"/api/nope", "", 401, mooring.CodeInvalidAPIKey},
+		{"/api/nope", "k", 404, mooring.CodeNotFound},
+		{"/nope", "", 404, mooring.CodeNotFound},
+	} {
+		rec := httptest.NewRecorder()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, tt.path, http.NoBody)
+		r.Header.Set("X-Mooring-Key", tt.key)
+		mux.ServeHTTP(rec, r)
+		res := rec.Result()
+		wantProblem(t, res, tt.status, tt.code)
+		_ = res.Body.Close()
+	}
+}

@@ -268,6 +268,7 @@ func (t *running) relayStream(ctx context.Context, res *forward.Response, a moor
 	out.Early = early.Early
 	t.finish(&a, out, res.Status)
 	if err := t.end(ctx, out, res.Status); err != nil {
+		t.broken = err // those who follow it hear that, as its client does
 		out.Tail = forward.FailureTail(t.req.Protocol, mooring.CodeOf(err), "The turn could not be stored")
 	}
 	if len(out.Tail) > 0 && (out.State != mooring.Cancelled || out.Code != "") {

@@ -207,6 +207,8 @@ func (t *running) leave(err error) {
 	for _, s := range t.slots {
 		t.lanes.leave(s)
 	}
+	if err == nil {
+		err = t.broken
+	}
 	t.tape.end(outcome(t.turn, err)) // who hears of it may send the next one
-	close(t.done)
 }

@@ -60,7 +60,8 @@ const askAgain = time.Second
 // The bytes are not to be changed.
 func (l *Live) Read(ctx context.Context, from int) (fresh []byte, ended bool, err error) {
 	for {
-		fresh, ended, news := l.tape.after(from)
+		var news <-chan struct{}
+		fresh, ended, news = l.tape.after(from)
 		if len(fresh) > 0 || ended {
 			return fresh, ended, nil
 		}
@@ -69,7 +70,7 @@ func (l *Live) Read(ctx context.Context, from int) (fresh []byte, ended bool, er
 		case <-ctx.Done():
 			return nil, false, context.Cause(ctx)
 		case <-l.later():
-			if err := l.inquire(ctx); err != nil {
+			if err = l.inquire(ctx); err != nil {
 				return nil, false, err
 			}
 		}

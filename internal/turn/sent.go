@@ -83,7 +83,7 @@ func (t *running) gives(l *Live) error {
 // recall gives a turn that is not of this process, or has ended long ago: only what the record has of it.
 func (r *Runner) recall(turn mooring.Turn) *Live {
 	tp := r.newTape(turn.Protocol, nowhere{})
-	tp.followed, tp.short, tp.wrote = true, true, true
+	tp.followed, tp.short, tp.wrote, tp.begun = true, true, true, make(chan struct{})
 	tp.about = About{Session: turn.Session, Turn: turn.ID, Kind: turn.Kind, Identity: turn.Identity, Upstream: turn.Upstream, Pin: turn.Pin}
 	tp.ready()
 	live := &Live{tape: tp}

@@ -66,7 +66,7 @@ func (r *Runner) Start(ctx context.Context, req Request, detach func() time.Dura
 	if t.req.Kind == "" {
 		t.req.Kind = mooring.KindMain // a person has written it, whatever it looks like
 	}
-	t.tape.detach, t.tape.followed = detach, true
+	t.tape.detach, t.tape.followed, t.tape.begun = detach, true, make(chan struct{})
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	t.cancel, t.tape.cancel = cancel, cancel
 	t.turn.ID = r.NewTurn()

@@ -193,7 +193,7 @@ func (t *running) replace(ctx context.Context) (replaced bool, err error) {
 	late := time.NewTimer(giveWay)
 	defer late.Stop()
 	select {
-	case <-other.done:
+	case <-other.tape.done:
 		return true, nil
 	case <-late.C:
 		return false, busy("The request that this one is sent again for does not end")

@@ -47,7 +47,7 @@ type tape struct {
 	key    turnKey              // of a turn that has ended
 	kept   int                  // bytes that it was counted with among those
 	expiry *time.Timer          // of its place there
-	begun  chan struct{}        // closed once the turn is written down, or has ended without
+	begun  chan struct{}        // closed once the turn is written down, or has ended without; nil for one that is its client's
 	done   chan struct{}        // closed once the turn has ended
 
 	mu        sync.Mutex // guards the fields below
@@ -73,7 +73,7 @@ type tape struct {
 }
 
 func (r *Runner) newTape(p mooring.Protocol, sink Sink) *tape {
-	return &tape{all: &r.tapes, sink: sink, most: r.Forward.Limits().Answer, protocol: p, begun: make(chan struct{}), done: make(chan struct{})}
+	return &tape{all: &r.tapes, sink: sink, most: r.Forward.Limits().Answer, protocol: p, done: make(chan struct{})}
 }
 
 // About takes what the client is told of its turn.
@@ -195,7 +195,7 @@ func (t *tape) writtenDown() {
 }
 
 func (t *tape) ready() {
-	if !t.told {
+	if !t.told && t.begun != nil {
 		t.told = true
 		close(t.begun)
 	}

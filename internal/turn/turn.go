@@ -126,7 +126,7 @@ type Runner struct {
 	Failed   func(ctx context.Context, t mooring.Tenant, body []byte, since time.Time) ([]mooring.Turn, error) // newest first
 	Owners   func(ctx context.Context, t mooring.Tenant, object string) ([]mooring.Object, error)
 	Sent     func(ctx context.Context, t mooring.Tenant, s mooring.SessionID, clientMessage string) (mooring.Turn, error)          // CodeNotFound where it was not
-	Below    func(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error) // its children; CodeNotFound where the session has none such
+	Below    func(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error) // CodeNotFound where there is none such
 	Rules    func() Rules
 	Price    func(*mooring.Turn) *float64 // what its attempts cost together; nil where that is unknown
 	Observe  func(t *mooring.Turn)        // told of every turn that ended, with the attempts of this request alone
@@ -155,7 +155,7 @@ func (r *Runner) Run(ctx context.Context, req Request, sink Sink) error {
 
 func (r *Runner) running(req Request, sink Sink) *running {
 	tape := r.newTape(req.Protocol, sink)
-	return &running{Runner: r, req: req, sink: tape, tape: tape, done: make(chan struct{})}
+	return &running{Runner: r, req: req, sink: tape, tape: tape}
 }
 
 func (r *Runner) run(ctx context.Context, t *running) (err error) {
@@ -163,7 +163,7 @@ func (r *Runner) run(ctx context.Context, t *running) (err error) {
 	if t.own {
 		t.table.await(t)
 	}
-	if err := t.arrive(ctx); err != nil {
+	if err = t.arrive(ctx); err != nil {
 		if why := fenced(ctx); why != nil {
 			return why
 		}
@@ -175,7 +175,7 @@ func (r *Runner) run(ctx context.Context, t *running) (err error) {
 	case t.req.Kind == mooring.KindSide && t.found.New && !t.found.Sent:
 		return t.pass(ctx)
 	}
-	if err := t.begin(ctx); err != nil {
+	if err = t.begin(ctx); err != nil {
 		return err
 	}
 	return t.answer(ctx)
@@ -189,8 +189,7 @@ type running struct {
 	tape     *tape
 	own      bool // it belongs to the server
 	cancel   context.CancelCauseFunc
-	done     chan struct{} // closed when the turn has ended
-	digest   []byte        // keyed digest of the request's body
+	digest   []byte // keyed digest of the request's body
 	view     view
 	upward   forward.Body // the body as the upstream gets it
 	listed   chat         // where the table of running turns has it; guarded by that

@@ -25,6 +25,19 @@ func limitOf(q url.Values) (int, error) {
 	return n, nil
 }
 
+// markOf reads a parameter that is true or false; nil where it is left out.
+func markOf(q url.Values, name string) (*bool, error) {
+	switch q.Get(name) {
+	case "":
+		return nil, nil //nolint:nilnil // left out is no mistake, and neither true nor false
+	case "true":
+		return new(true), nil
+	case "false":
+		return new(false), nil
+	}
+	return nil, mooring.Errorf(mooring.CodeInvalidRequest, "The parameter %s must be true or false.", name)
+}
+
 func sessionFilter(q url.Values) (mooring.SessionFilter, error) {
 	limit, err := limitOf(q)
 	if err != nil {
@@ -39,6 +52,12 @@ func sessionFilter(q url.Values) (mooring.SessionFilter, error) {
 		Parent:   mooring.SessionID(q.Get("parent")),
 		Kind:     mooring.Kind(q.Get("kind")),
 		Limit:    limit,
+	}
+	if f.Pinned, err = markOf(q, "pinned"); err != nil {
+		return f, err
+	}
+	if f.Archived, err = markOf(q, "archived"); err != nil {
+		return f, err
 	}
 	switch f.State {
 	case "", mooring.Running, mooring.Completed, mooring.Failed, mooring.Cancelled, mooring.Interrupted:

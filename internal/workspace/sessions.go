@@ -77,7 +77,7 @@ func (a *API) views(ctx context.Context, tenant mooring.Tenant, all []mooring.Se
 	return out, nil
 }
 
-// find gives the session that {id} names: by internal id first, then by key.
+// find gives the session that {id} names: by internal id first, then by key, then by the short name of the pages' addresses.
 func (a *API) find(r *http.Request, tenant mooring.Tenant) (mooring.Session, error) {
 	name := r.PathValue("id")
 	if internalID(name) {
@@ -87,6 +87,9 @@ func (a *API) find(r *http.Request, tenant mooring.Tenant) (mooring.Session, err
 		}
 	}
 	found, err := a.store.SessionsByKey(r.Context(), tenant, name)
+	if err == nil && len(found) == 0 {
+		found, err = a.store.SessionsByFriendlyID(r.Context(), tenant, name)
+	}
 	switch {
 	case err != nil:
 		return mooring.Session{}, err

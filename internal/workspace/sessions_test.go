@@ -21,7 +21,10 @@ const (
 
 func TestFindSession(t *testing.T) {
 	t.Parallel()
+	short := session("ses_01K0000000000000000000SHORT", "another", 7)
+	short.FriendlyID = "quay"
 	h := over(&memory{sessions: []mooring.Session{
+		short,
 		session(one, "Team-A/Chat-01", 1),
 		session(two, one, 2), // its key has another session's id
 		session(three, "ses_01K00000000000000000000KEY", 3),
@@ -37,6 +40,7 @@ func TestFindSession(t *testing.T) {
 		{"a slash in a key is escaped", "Team-A%2FChat-01", one},
 		{"a key may look like an id", "ses_01K00000000000000000000KEY", three},
 		{"a key is found by its bytes", "caf%E9", "ses_01K00000000000000000BYTES0"},
+		{"the pages' short name comes last", "quay", string(short.ID)},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
@@ -183,6 +187,7 @@ func TestListFilters(t *testing.T) {
 	}{
 		{"fifty without a limit", "", mooring.SessionFilter{Limit: 50}},
 		{"the largest limit", "limit=200", mooring.SessionFilter{Limit: 200}},
+		{"pinned ones that are not archived", "pinned=true&archived=false", mooring.SessionFilter{Pinned: new(true), Archived: new(false), Limit: 50}},
 		{"the sides alone", "kind=side", mooring.SessionFilter{Kind: mooring.KindSide, Limit: 50}},
 		{
 			"all filters", "q=rope+%26&client=cl&project=pr&upstream=up&state=failed&parent=ses_1&kind=main&limit=1",
@@ -201,7 +206,7 @@ func TestListFilters(t *testing.T) {
 			}
 		})
 	}
-	for _, query := range []string{"limit=0", "limit=201", "limit=-1", "limit=ten", "state=sleeping", "kind=other"} {
+	for _, query := range []string{"limit=0", "limit=201", "limit=-1", "limit=ten", "state=sleeping", "kind=other", "pinned=yes", "archived=1"} {
 		t.Run("refused: "+query, func(t *testing.T) {
 			t.Parallel()
 			refused(t, over(&memory{}).get(t, "alice", "/api/sessions?"+query), 400, mooring.CodeInvalidRequest)

@@ -17,7 +17,7 @@ func titleOf(value jsontext.Value) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	title := strings.TrimSpace(text)
+	title := strings.Trim(text, " \t\r\n")
 	if n := utf8.RuneCountInString(title); n > longestTitle {
 		return "", mooring.Errorf(mooring.CodeInvalidRequest, "The title has %d characters; use at most %d.", n, longestTitle)
 	}

@@ -72,6 +72,15 @@ func (s *Store) narrow(tenant mooring.Tenant, f mooring.SessionFilter) (string, 
 			conditions = append(conditions, fmt.Sprintf(`%s = $%d`, field.column, len(args)))
 		}
 	}
+	for _, mark := range []struct {
+		column string
+		value  *bool
+	}{{"pinned", f.Pinned}, {"archived", f.Archived}} {
+		if mark.value != nil {
+			args = append(args, *mark.value)
+			conditions = append(conditions, fmt.Sprintf(`%s = $%d`, mark.column, len(args)))
+		}
+	}
 	args = append(args, f.Kind == mooring.KindSide)
 	side := fmt.Sprintf(`side_only = $%d`, len(args))
 	if f.Parent != "" { // written so that the index on parents is used, and the one on activity cannot be

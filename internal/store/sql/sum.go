@@ -60,11 +60,12 @@ func (w *writer) sumUp(ctx context.Context, c *mooring.SumUp) error {
 		return nil
 	}
 	var one int
-	if runs, err := w.first(ctx, []any{&one}, runsBefore, micros(to)); err != nil || runs {
+	runs, err := w.first(ctx, []any{&one}, runsBefore, micros(to))
+	if err != nil || runs {
 		return err
 	}
 	args := []any{firstTurn(from.Add(-idSlack)), firstTurn(to.Add(idSlack)), micros(from), micros(to)}
-	if err := w.addSums(ctx, turnTenants, turnsOfHour, args...); err != nil {
+	if err = w.addSums(ctx, turnTenants, turnsOfHour, args...); err != nil {
 		return err
 	}
 	c.Done = false

@@ -124,8 +124,8 @@ func (s *Store) UseTimes(ctx context.Context, q mooring.UseQuery) ([]mooring.Use
 		var name string
 		var rung int64
 		var firsts, wholes int
-		if err := row.Scan(&name, &rung, &firsts, &wholes); err != nil {
-			return err
+		if scanned := row.Scan(&name, &rung, &firsts, &wholes); scanned != nil {
+			return scanned
 		}
 		if len(list) == 0 || list[len(list)-1].Name != name {
 			list = append(list, mooring.UseTimes{Name: name})

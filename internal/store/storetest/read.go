@@ -274,7 +274,8 @@ func listPages(t *testing.T, s Store) {
 func listFilters(t *testing.T, s Store) {
 	special, child, side := newSession(1), childOf(2, 1), newSession(3)
 	special.Session.Title, special.Session.Client, special.Session.Project = "100% Walrus_tusk", "a-client", "p"
-	special.Session.Upstream = "south"
+	special.Session.Upstream, special.Session.Pinned = "south", true
+	child.Session.Archived = true
 	side.Turn.Kind = mooring.KindSide
 	foreign := newSession(9)
 	foreign.Session.Tenant = "globex"
@@ -295,6 +296,10 @@ func listFilters(t *testing.T, s Store) {
 		"parent":                                 {mooring.SessionFilter{Parent: sessionID(1)}, []int{2}},
 		"sub-agents":                             {mooring.SessionFilter{Kind: mooring.KindSubagent}, []int{2}},
 		"side":                                   {mooring.SessionFilter{Kind: mooring.KindSide}, []int{3}},
+		"pinned":                                 {mooring.SessionFilter{Pinned: new(true)}, []int{1}},
+		"not pinned":                             {mooring.SessionFilter{Pinned: new(false)}, []int{4, 2}},
+		"archived":                               {mooring.SessionFilter{Archived: new(true)}, []int{2}},
+		"not archived":                           {mooring.SessionFilter{Archived: new(false)}, []int{4, 1}},
 		"two fields":                             {mooring.SessionFilter{Query: "key", Upstream: "south"}, []int{1}},
 	} {
 		page, err := s.Sessions(t.Context(), tenant, tt.filter)

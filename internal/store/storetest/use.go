@@ -1,3 +1,4 @@
+//nolint:funlen,gocognit,thelper // tables of rules: each row is a test of its own
 package storetest
 
 import (
@@ -36,7 +37,7 @@ func used(t *testing.T, s Store, of mooring.Tenant, n int, turns ...usedTurn) {
 		if err := id.SetTime(ulid.Timestamp(u.at)); err != nil {
 			t.Fatal(err)
 		}
-		id[14], id[15] = byte(n), byte(i)
+		id[14], id[15] = byte(n), byte(i) //nolint:gosec // a handful of each
 		begin.Session.Tenant = of
 		begin.Turn.Tenant, begin.Turn.ID, begin.Turn.StartedAt, begin.Turn.Key, begin.Turn.Model = of, mooring.TurnID("trn_"+id.String()), u.at, u.key, u.model
 		batch = append(batch, begin)

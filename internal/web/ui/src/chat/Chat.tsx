@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { ListTree } from "lucide-react";
+import { CircleSlash, ListTree } from "lucide-react";
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { Link, useLocation, useParams, useSearchParams } from "wouter";
 import { ApiError, api, sessionPath } from "@/api/client";
@@ -12,6 +12,7 @@ import { ChatList, NewChat, Rename } from "./ChatList";
 import { ChatMenu } from "./ChatMenu";
 import { Composer, type Message } from "./Composer";
 import { clientOf, titleOf } from "./groups";
+import { Notice } from "./Live";
 import { keepModel } from "./memory";
 import { randomID, runs, runsIn, type Question, type Run } from "./runs";
 import { Thread } from "./Thread";
@@ -109,7 +110,9 @@ function Open({ named, all, target }: { named: Session | null; all: Run[]; targe
           onSay={setSaid}
         />
       )}
-      {!readOnly && (
+      {readOnly ? (
+        session && <ReadOnly />
+      ) : (
         <Composer view={session?.id ?? "new"} session={session} run={run} onSend={onSend} onStop={() => run && runs.stop(run.id)} restored={restored} />
       )}
       <p aria-live="polite" className="sr-only">{said}</p>
@@ -150,6 +153,17 @@ function useMoved(session: Session | null, origin: string, all: Run[]) {
       here = false;
     };
   }, [ready, id, to]);
+}
+
+/** Stands in the composer's place where the server keeps no texts. */
+function ReadOnly() {
+  return (
+    <div className="mx-auto w-full max-w-3xl px-4 pb-4 md:px-6">
+      <Notice tone="soft" icon={<CircleSlash />}>
+        This server keeps no texts (<code>sessions.transcripts</code>): there is only the shape of the conversation to see, and it goes on in the client that holds it.
+      </Notice>
+    </div>
+  );
 }
 
 function NewHead() {

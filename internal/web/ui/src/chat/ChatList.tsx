@@ -9,7 +9,7 @@ import { useSlots } from "@/app/slots";
 import { Button, cx, Input, Skeleton, useNow } from "@/ui";
 import { useChangeSession } from "./actions";
 import { ChatMenu } from "./ChatMenu";
-import { chats, useChats } from "./chats";
+import { useChats } from "./chats";
 import { clientOf, rowsOf, titleOf, type Row } from "./groups";
 import { useHidden } from "./removal";
 import type { Run } from "./runs";
@@ -54,13 +54,13 @@ export function NewChat() {
 }
 
 function All({ archived, setArchived, current, runs }: ChatListProps & { archived: boolean; setArchived: (on: boolean) => void }) {
-  const state = useChats();
+  const state = useChats(archived ? "archive" : "current");
   const hidden = useHidden();
   const now = useNow();
   const day = now.toDateString();
   const rows = useMemo(
-    () => rowsOf(state.sessions.filter((one) => one.archived === archived && !hidden.has(one.id)), new Date(day)),
-    [state.sessions, archived, hidden, day],
+    () => rowsOf(state.sessions.filter((one) => !hidden.has(one.id)), new Date(day)),
+    [state.sessions, hidden, day],
   );
   const marks = useMemo(() => marksOf(runs), [runs]);
   const box = useRef<HTMLDivElement>(null);
@@ -75,7 +75,7 @@ function All({ archived, setArchived, current, runs }: ChatListProps & { archive
   const near = (items.at(-1)?.index ?? 0) >= rows.length - 15;
   const readMore = near && state.more && !state.loading && state.error === null;
   useEffect(() => {
-    if (readMore) void chats.more();
+    if (readMore) state.readMore();
   }, [readMore]);
   return (
     <>
@@ -108,7 +108,7 @@ function All({ archived, setArchived, current, runs }: ChatListProps & { archive
         {state.error !== null && (
           <p role="alert" className="px-3 py-3 text-sm text-soft">
             {sentence(state.error)}{" "}
-            <button type="button" className="font-medium text-accent hover:underline" onClick={() => void chats.more()}>Try again</button>
+            <button type="button" className="font-medium text-accent hover:underline" onClick={state.readMore}>Try again</button>
           </p>
         )}
       </div>

@@ -76,11 +76,6 @@ export function Thread({ session, run, target, readOnly, onAsk, onRestore, onTip
             </div>
           )}
           {id !== null && parent !== "root" && branch.isPending && <LoadingThread />}
-          {readOnly && messages.length > 0 && (
-            <Notice tone="soft" icon={<CircleSlash />}>
-              This server keeps no texts (<code>sessions.transcripts</code>), so there is only the shape of the conversation to see, and nothing can be asked here.
-            </Notice>
-          )}
           {shown.map((one, i) => (
             <div key={one.message.id} id={one.message.id} className={one.message.id === target ? "rounded-xl ring-2 ring-accent/40 ring-offset-8 ring-offset-page" : undefined}>
               <Message

@@ -27,7 +27,7 @@ export function Welcome({ readOnly }: { readOnly: boolean }) {
         <ul className="divide-y divide-line overflow-hidden rounded-xl border border-line bg-raised">
           {lines.map((line) => (
             <li key={line.name} className="flex flex-wrap items-center gap-x-4 px-4 py-2 sm:flex-nowrap">
-              <span className="w-36 shrink-0 text-sm font-medium">{line.name}</span>
+              <span className="w-full shrink-0 pt-1 text-sm font-medium sm:w-36 sm:pt-0">{line.name}</span>
               <span className="flex min-w-0 flex-1 items-center gap-2">
                 <code className="min-w-0 truncate text-sm text-accent">{line.text}</code>
                 <span className="hidden shrink-0 text-sm text-faint md:inline">{line.what}</span>

@@ -4,7 +4,7 @@ import { api, sentence, sessionPath } from "@/api/client";
 import { keys } from "@/api/keys";
 import type { Session } from "@/api/types";
 import { toast } from "@/ui";
-import { chats } from "./chats";
+import { putChat } from "./chats";
 
 export type Change = Partial<Pick<Session, "title" | "pinned" | "archived">>;
 
@@ -14,7 +14,7 @@ export function useChangeSession() {
   return useCallback(
     async (session: Session, change: Change) => {
       const put = (next: Session) => {
-        chats.put(next);
+        putChat(next);
         client.setQueryData(keys.session(next.id), next);
       };
       put({ ...session, ...change });

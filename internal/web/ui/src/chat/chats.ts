@@ -30,6 +30,11 @@ export class Chats {
   #timer: ReturnType<typeof setTimeout> | null = null;
   #watchers = new Set<() => void>();
   #state: ChatsState = { sessions: [], loading: true, more: true, error: null };
+  #archived: boolean;
+
+  constructor(archived: boolean) {
+    this.#archived = archived;
+  }
 
   subscribe = (tell: () => void) => {
     this.#watchers.add(tell);
@@ -56,13 +61,13 @@ export class Chats {
     this.#tell({ loading: true, error: null });
     try {
       const [page, pinned] = await Promise.all([
-        api<SessionPage>(`/api/sessions${query({ limit: pageSize, cursor: this.#cursor })}`),
-        first ? api<SessionPage>(`/api/sessions${query({ limit: 100, pinned: true })}`) : null,
+        api<SessionPage>(`/api/sessions${query({ limit: pageSize, cursor: this.#cursor, archived: this.#archived })}`),
+        first ? api<SessionPage>(`/api/sessions${query({ limit: 100, pinned: true, archived: this.#archived })}`) : null,
       ]);
       this.#begun = true;
       this.#cursor = page.next_cursor;
       this.#horizon = page.next_cursor === null ? "" : (page.sessions.at(-1)?.updated_at ?? "");
-      for (const session of [...page.sessions, ...(pinned?.sessions ?? []).filter((one) => one.pinned)]) this.#known.set(session.id, session);
+      for (const session of [...page.sessions, ...(pinned?.sessions ?? [])]) this.#known.set(session.id, session);
       this.#tell({ loading: false, more: page.next_cursor !== null });
     } catch (error) {
       this.#tell({ loading: false, error });
@@ -71,16 +76,17 @@ export class Chats {
 
   /** What the page itself has changed is seen at once. */
   put(session: Session) {
-    this.#known.set(session.id, session);
+    this.#keep(session);
     this.#tell({});
+  }
+
+  #keep(session: Session) {
+    if (session.archived === this.#archived) this.#known.set(session.id, session);
+    else this.#known.delete(session.id);
   }
 
   remove(id: SessionID) {
     if (this.#known.delete(id)) this.#tell({});
-  }
-
-  get(id: SessionID): Session | undefined {
-    return this.#known.get(id);
   }
 
   note(change: Change) {
@@ -111,7 +117,8 @@ export class Chats {
     try {
       const session = await api<Session>(sessionPath(id));
       // One that has only side requests belongs in no list.
-      if (session.turns > 0 || session.state !== null || this.#known.has(id) || session.client === null) this.#known.set(id, session);
+      const talks = session.turns > 0 || session.state !== null || session.relation === "reset" || session.client === null;
+      if (talks || this.#known.has(id)) this.#keep(session);
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) this.#known.delete(id);
     }
@@ -120,8 +127,8 @@ export class Chats {
   /** Many have changed: they are at the list's head now, so one page shows them. */
   async #first(ids: SessionID[]) {
     try {
-      const page = await api<SessionPage>(`/api/sessions${query({ limit: 200 })}`);
-      for (const session of page.sessions) if (this.#known.has(session.id) || ids.includes(session.id)) this.#known.set(session.id, session);
+      const page = await api<SessionPage>(`/api/sessions${query({ limit: 200, archived: this.#archived })}`);
+      for (const session of page.sessions) if (this.#known.has(session.id) || ids.includes(session.id)) this.#keep(session);
       this.#tell({});
     } catch {
       // The next change tries again.
@@ -135,9 +142,15 @@ export class Chats {
   }
 }
 
-export const chats = new Chats();
+const lists = { current: new Chats(false), archive: new Chats(true) };
 
-export function useChats(): ChatsState {
-  useEffect(() => chats.start(), []);
-  return useSyncExternalStore(chats.subscribe, chats.state);
+/** What a page has changed, or seen to be gone, in both lists. */
+export const putChat = (session: Session) => Object.values(lists).forEach((list) => list.put(session));
+export const dropChat = (id: SessionID) => Object.values(lists).forEach((list) => list.remove(id));
+
+export function useChats(which: keyof typeof lists): ChatsState & { readMore: () => void } {
+  const list = lists[which];
+  useEffect(() => list.start(), [list]);
+  const state = useSyncExternalStore(list.subscribe, list.state);
+  return { ...state, readMore: () => void list.more() };
 }

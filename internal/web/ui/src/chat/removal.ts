@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 import { ApiError, api, sessionPath } from "@/api/client";
 import type { Session, SessionID } from "@/api/types";
 import { toast } from "@/ui";
-import { chats } from "./chats";
+import { dropChat } from "./chats";
 import { titleOf } from "./groups";
 
 const grace = 7; // seconds in which a deletion can be taken back
@@ -59,7 +59,7 @@ async function remove(session: Session) {
       return;
     }
   }
-  chats.remove(session.id);
+  dropChat(session.id);
   deleted.add(session.id);
   pending.delete(session.id);
   told();

@@ -66,9 +66,6 @@ on.test('a key that is taken away takes its sign-in along (SIGHUP)', async ({ pa
   await eventually(async () => assert.equal(await status(), 401))
   await page.goto('/sessions')
   await page.waitForURL(/\/sign-in/)
-  await server.reload(on.config())
-  await eventually(async () => assert.notEqual((await fetch(`${server.url}/api/me`, { headers: { Authorization: `Bearer ${brief}` } })).status, 401))
-  assert.equal(await status(), 401, 'a sign-in came back with its key')
 })
 
 on.test('two tenants do not see each other', async ({ page, browser, server, model }) => {

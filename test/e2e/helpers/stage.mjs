@@ -42,7 +42,7 @@ export function stage({ config = () => ({}), prepare = () => {} } = {}) {
     await on.model?.stop()
   })
   /** A test in a profile of its own. What the pages did wrong by themselves fails it too: errors, and breaches of their own policy. */
-  on.test = (name, run, options = {}) => test(name, { timeout: 4 * patience }, async () => {
+  on.test = (name, run, options = {}) => test(name, { timeout: 8 * patience }, async () => {
     const profile = await Profile.open(on, options)
     try {
       await run({ ...on, profile, context: profile.context, page: await profile.page() })

@@ -44,8 +44,13 @@ type Recording struct {
 
 // NewRecording makes the tape of a turn of the server's, or of a client's where detach is nil; cancel ends the turn.
 func NewRecording(most int, detach func() time.Duration, cancel func(error)) *Recording {
+	return new(Runner).NewRecording(most, detach, cancel)
+}
+
+// NewRecording makes one that shares with the others of its Runner.
+func (r *Runner) NewRecording(most int, detach func() time.Duration, cancel func(error)) *Recording {
 	t := &tape{
-		all: &tapes{}, sink: nowhere{}, most: most, detach: detach, cancel: cancel, followed: detach != nil, begun: make(chan struct{}), done: make(chan struct{}),
+		all: &r.tapes, sink: nowhere{}, most: most, detach: detach, cancel: cancel, followed: detach != nil, begun: make(chan struct{}), done: make(chan struct{}),
 	}
 	return &Recording{t, &Live{tape: t}}
 }

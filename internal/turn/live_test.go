@@ -160,3 +160,18 @@ func TestBoundOfATape(t *testing.T) {
 		})
 	}
 }
+
+// What following costs a client's turn that nobody follows: a copy of each chunk, and no memory of its own.
+func BenchmarkTape(b *testing.B) {
+	chunk := make([]byte, 200)
+	b.ReportAllocs()
+	var all turn.Runner
+	for b.Loop() {
+		r := all.NewRecording(1<<20, nil, nil)
+		_ = r.Head(turn.Head{Length: -1})
+		for range 1000 {
+			_ = r.Write(nil, chunk)
+		}
+		r.End()
+	}
+}

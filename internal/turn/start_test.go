@@ -5,14 +5,23 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"mooring"
 	"mooring/internal/turn"
+	"mooring/internal/upstream"
 	"mooring/internal/upstreamtest"
 	"mooring/internal/wire"
 )
+
+// patient is an upstream whose answers may wait for the test.
+func patient(u *upstreamtest.Server) upstream.Spec {
+	s := spec("a", u)
+	s.Timeout = time.Minute
+	return s
+}
 
 func never() time.Duration { return time.Hour }
 
@@ -83,7 +92,7 @@ func (h *house) answer(of mooring.Turn) string {
 func TestTurnOfTheServer(t *testing.T) {
 	t.Parallel()
 	u := upstreamtest.New(t)
-	h := newHouse(t, moving(), spec("a", u)).closing()
+	h := newHouse(t, moving(), patient(u)).closing()
 	hold := make(chan struct{})
 	reply := upstreamtest.Reply{Text: "one two three four", At: 3, HoldAt: hold}
 	u.Queue(reply, upstreamtest.Reply{Text: reply.Text})
@@ -102,7 +111,7 @@ func TestTurnOfTheServer(t *testing.T) {
 	if !ok {
 		t.Fatal("it cannot be followed")
 	}
-	if _, ok := h.Follow("rival", about.Turn); ok || h.Cancel("rival", about.Turn) {
+	if _, theirs := h.Follow("rival", about.Turn); theirs || h.Cancel("rival", about.Turn) {
 		t.Error("another tenant sees it")
 	}
 	close(hold)
@@ -131,7 +140,7 @@ func TestTurnOfTheServer(t *testing.T) {
 func TestFollowAndCancelTurnOfAClient(t *testing.T) {
 	t.Parallel()
 	u := upstreamtest.New(t)
-	h := newHouse(t, moving(), spec("a", u)).closing()
+	h := newHouse(t, moving(), patient(u)).closing()
 	u.Queue(upstreamtest.Reply{Text: "one two three four", At: 3, HoldAt: make(chan struct{})})
 	s, begun := &sink{}, make(chan struct{})
 	var once sync.Once
@@ -166,14 +175,21 @@ func TestFollowAndCancelTurnOfAClient(t *testing.T) {
 func TestTurnThatNobodyListensTo(t *testing.T) {
 	t.Parallel()
 	u := upstreamtest.New(t)
-	h := newHouse(t, moving(), spec("a", u)).closing()
+	h := newHouse(t, moving(), patient(u)).closing()
 	u.Queue(upstreamtest.Reply{Text: "one two three four", At: 3, HoldAt: make(chan struct{})})
-	l, err := h.Start(t.Context(), h.page("s1", "", "hi"), func() time.Duration { return 50 * time.Millisecond })
+	var left atomic.Bool
+	l, err := h.Start(t.Context(), h.page("s1", "", "hi"), func() time.Duration {
+		if left.Load() {
+			return time.Millisecond
+		}
+		return time.Hour
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	leave := l.Join()
 	until(t, l, "one")
+	left.Store(true)
 	leave()
 	<-l.Done()
 	of := h.stored(l.About().Turn)
@@ -194,16 +210,16 @@ func TestSendThatIsRepeated(t *testing.T) {
 	u := upstreamtest.New(t)
 	rules := moving()
 	rules.Concurrency = turn.Queue
-	h := newHouse(t, rules, spec("a", u)).closing()
+	h := newHouse(t, rules, patient(u)).closing()
 	hold := make(chan struct{})
 	u.Always(upstreamtest.Reply{Hold: hold})
-	lives := make([]*turn.Live, 8)
+	lives := make([]*turn.Live, 9)
 	var group sync.WaitGroup
-	for i := range lives {
+	for i := range lives[1:] {
 		group.Go(func() { lives[i] = h.start(h.page("s1", "m-1", "hi")) })
 	}
 	group.Wait()
-	lives = append(lives, h.start(h.page("s1", "m-1", "hi"))) // it is found by its session now
+	lives[8] = h.start(h.page("s1", "m-1", "hi")) // it is found by its session now
 	other := h.start(h.page("s2", "m-1", "hi"))
 	close(hold)
 	want := read(t, lives[0])
@@ -245,7 +261,7 @@ func (h *house) restarted() *turn.Runner {
 func TestAnswerFromAnotherMessage(t *testing.T) {
 	t.Parallel()
 	u := upstreamtest.New(t)
-	h := newHouse(t, moving(), spec("a", u)).closing()
+	h := newHouse(t, moving(), patient(u)).closing()
 	under := func(parent mooring.MessageID, texts ...string) mooring.Turn {
 		t.Helper()
 		req := h.page("s1", "", texts...)
@@ -290,7 +306,7 @@ func TestPageBeginsAnew(t *testing.T) {
 	u := upstreamtest.New(t)
 	rules := moving()
 	rules.Commands, rules.Concurrency = true, turn.Queue
-	h := newHouse(t, rules, spec("a", u)).closing()
+	h := newHouse(t, rules, patient(u)).closing()
 	u.Queue(upstreamtest.Reply{Text: "one two three four", At: 3, HoldAt: make(chan struct{})})
 	old := h.start(h.page("s1", "m-1", "hi"))
 	until(t, old, "one")
@@ -323,7 +339,7 @@ func TestTurnThatWaits(t *testing.T) {
 	u := upstreamtest.New(t)
 	rules := moving()
 	rules.Concurrency = turn.Queue
-	h := newHouse(t, rules, spec("a", u)).closing()
+	h := newHouse(t, rules, patient(u)).closing()
 	hold := make(chan struct{})
 	u.Always(upstreamtest.Reply{Hold: hold})
 	first := h.start(h.page("s1", "m-1", "hi"))
@@ -364,7 +380,7 @@ func TestTurnThatWaits(t *testing.T) {
 func TestClose(t *testing.T) {
 	t.Parallel()
 	u := upstreamtest.New(t)
-	h := newHouse(t, moving(), spec("a", u)).closing()
+	h := newHouse(t, moving(), patient(u)).closing()
 	hold := make(chan struct{})
 	u.Queue(upstreamtest.Reply{Hold: hold}, upstreamtest.Reply{Text: "one two three four", At: 3, HoldAt: make(chan struct{})})
 	whole := h.start(h.page("s1", "", "hi"))

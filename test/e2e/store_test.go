@@ -19,7 +19,7 @@ func fill(ctx context.Context, path string) error {
 	}
 	defer func() { _ = store.Close() }()
 	clients := []string{"claude-code", "codex", "opencode", "aider"}
-	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	start := time.Now().Add(-sessions * time.Minute) // younger than what is kept
 	const batch = 2000
 	for from := 0; from < sessions; from += batch {
 		var changes []mooring.Change

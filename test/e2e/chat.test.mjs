@@ -179,7 +179,7 @@ on.test('an upstream that breaks off: the turn is failed, what had come is kept,
   await held.send('Only a part')
   await answers(page).filter({ hasText: 'Only a part' }).waitFor()
   await held.break()
-  await page.getByRole('alert').waitFor()
+  await page.getByRole('alert').filter({ hasText: /^The upstream fake broke off in the middle of its answer/ }).waitFor()
   await answers(page).filter({ hasText: 'Only a part' }).waitFor()
   const session = await sessionOf(page, server)
   assert.equal((await server.call(`/api/sessions/${session.id}/turns`)).turns[0].state, 'failed')

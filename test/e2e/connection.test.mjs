@@ -69,6 +69,24 @@ on.test('offline and back: what was asked waits, and is sent once', async ({ pag
   assert.equal(session.turns, 2)
 })
 
+on.test('asked before the chat is loaded: what was typed stays in the field until it can be sent', async ({ page, server }) => {
+  await page.goto('/')
+  await chat(page, 'Slow line')
+  const { id } = await sessionOf(page, server)
+  await page.route('**/api/sessions/*/messages*', (route) => route.abort())
+  await page.goto(`/chat/${id}`)
+  await composer(page).fill('Typed early')
+  await composer(page).press('Enter')
+  await page.getByText('The conversation is still loading.').waitFor()
+  assert.equal(await composer(page).inputValue(), 'Typed early')
+  await page.unroute('**/api/sessions/*/messages*')
+  await page.reload()
+  await answers(page).filter({ hasText: 'Slow line' }).waitFor()
+  await eventually(async () => assert.equal(await composer(page).inputValue(), 'Typed early'))
+  await composer(page).press('Enter')
+  await answers(page).filter({ hasText: 'Answer 1 to: Typed early' }).waitFor()
+})
+
 on.test('offline while streaming: the answer is read on behind what had come', async ({ page, context, server, model }) => {
   const held = model.hold('Lost line')
   await page.goto('/')

@@ -40,37 +40,53 @@ const codex = { client: 'codex_cli_rs/0.171.0 (Linux; x86_64)', model: 'gpt-5.2'
 const opencode = { client: 'opencode/1.18.34', model: 'claude-sonnet-4-6' }
 const project = (name) => ({ role: 'system', content: `<env>\nWorking directory: /home/sam/${name}\nIs directory a git repo: yes\n</env>` })
 
+/** What people and programs ask, and what they are told. */
 const talks = [
-  { said: ['Why does the ferry timetable drop the last sailing on Sundays?', 'Fix it and add a test'], session: 'timetable-17', ...claude, in: 'timetable' },
-  { said: ['Port the berth allocator to the new scheduler'], session: 'berths-3', ...codex, in: 'berths' },
-  { said: ['Review the diff of the tide planner', 'And the migration?'], session: 'planner-9', ...opencode, in: 'planner' },
-  { said: ['Find all call sites of allocate()'], session: 'berths-3-a', parent: 'berths-3', ...codex, in: 'berths' },
-  { said: ['Read the scheduler’s tests'], session: 'berths-3-b', parent: 'berths-3', ...codex, in: 'berths' },
-  { said: ['Summarise last night’s incident reports'], session: 'nightly-41', client: 'python-requests/2.32', model: 'gpt-5.2-mini' },
-  { said: ['把港口日志翻译成英文'], session: 'webui-8', client: 'OpenAI/Python 2.9.0', model: 'gpt-5.2' },
-  { said: ['Write release notes for 0.9'], session: 'notes-2', ...opencode, in: 'timetable' },
+  {
+    session: 'timetable-17', ...claude, in: 'timetable',
+    said: [
+      ['Why does the ferry timetable drop the last sailing on Sundays?', 'The loop compares the day with `< 6`; Sunday is 6, so its evening block is never read. It is in `schedule/week.py`, line 41.'],
+      ['Fix it and add a test', 'Done: the comparison is `<= 6` now, and `test_last_sailing_on_sunday` fails without it.'],
+    ],
+  },
+  { session: 'berths-3', ...codex, in: 'berths', said: [['Port the berth allocator to the new scheduler', 'The allocator takes its slots from `Scheduler.reserve` now. Two call sites are left; agents look at them.']] },
+  { session: 'planner-9', ...opencode, in: 'planner', said: [
+    ['Review the diff of the tide planner', 'Two findings: the cache key leaves out the port, and `height()` rounds before it compares.'],
+    ['And the migration?', 'It is safe to run twice. The index could be made before the column is filled.'],
+  ] },
+  { session: 'berths-3-a', parent: 'berths-3', ...codex, in: 'berths', said: [['Find all call sites of allocate()', 'Nine, of which two pass a berth by name.']] },
+  { session: 'berths-3-b', parent: 'berths-3', ...codex, in: 'berths', said: [['Read the scheduler’s tests', 'They cover overlaps and cancellations, but no tide windows.']] },
+  { session: 'nightly-41', client: 'python-requests/2.32', model: 'llama-4-local', said: [['Summarise last night’s incident reports', 'Three reports: a jammed ramp, a late pilot, a lost fender.']] },
+  { session: 'webui-8', client: 'OpenAI/Python 2.9.0', model: 'gpt-5.2', said: [['Traduza o diário do porto para inglês', 'At high water two coasters left the outer basin; the wind had gone round to the north-west.']] },
+  { session: 'notes-2', ...opencode, in: 'timetable', said: [['Write release notes for 0.9', 'Sunday evenings are back; tide tables load in half the time.']] },
 ]
 
 async function fill(server, model) {
-  for (const talk of talks) {
-    const system = talk.in ? [project(talk.in)] : []
+  for (const { said, parent, in: folder, model: name, ...talk } of talks) {
+    const anthropic = talk.route === '/v1/messages'
+    const system = folder ? [project(folder)] : []
     const messages = []
-    for (const said of talk.said) {
-      const text = model.textFor(said)
-      const anthropic = talk.route === '/v1/messages'
-      await server.turn(said, {
+    for (const [question, answer] of said) {
+      model.say(question, answer)
+      await server.turn(question, {
         ...talk,
         before: anthropic ? messages : [...system, ...messages],
-        headers: talk.parent && { 'X-Parent-Session-Id': talk.parent },
-        more: { model: talk.model, ...(anthropic && system[0] && { system: system[0].content }) },
+        headers: parent && { 'X-Parent-Session-Id': parent },
+        more: { model: name, ...(anthropic && { system: system[0].content }) },
       })
-      messages.push({ role: 'user', content: said }, { role: 'assistant', content: text })
+      messages.push({ role: 'user', content: question }, { role: 'assistant', content: answer })
     }
   }
   const lost = model.hold('Draft the mail to the pilots')
-  const failed = server.turn('Draft the mail to the pilots', { session: 'mail-5', client: 'python-requests/2.32' }).catch(() => {})
+  const failed = server.turn('Draft the mail to the pilots', { session: 'mail-5', client: 'python-requests/2.32', more: { model: 'llama-4-local' } }).catch(() => {})
   await lost.refuse(400, 'The prompt is longer than the context window.')
   await failed
+}
+
+/** The first turn's details: why this session, why this upstream. */
+async function opened(page) {
+  await page.getByRole('tabpanel').getByRole('button', { expanded: false }).first().click()
+  await page.getByRole('tabpanel').getByRole('button', { expanded: true }).waitFor()
 }
 
 /** What is in each picture. */
@@ -78,16 +94,16 @@ const shots = {
   chat: { address: (at) => `/chat/${at.chat}`, there: (page) => answers(page).first().getByRole('table').waitFor() },
   welcome: { address: () => '/', there: (page) => composer(page).waitFor() },
   sessions: { address: () => '/sessions', there: (page) => page.getByRole('row').nth(5).waitFor() },
-  session: { address: (at) => `/sessions/${at.session}`, there: (page) => page.getByRole('tabpanel').waitFor() },
+  session: { address: (at) => `/sessions/${at.session}`, there: (page) => opened(page) },
   search: { address: () => '/search?q=tide', there: (page) => page.getByRole('list', { name: 'Results' }).waitFor() },
   usage: { address: () => '/usage', there: (page) => page.getByRole('table').first().waitFor() },
-  upstreams: { address: () => '/upstreams', there: (page) => page.getByText('anthropic').first().waitFor() },
+  upstreams: { address: () => '/upstreams', there: (page) => page.locator('canvas').nth(3).waitFor() },
 }
 
 const model = await Model.start()
 const upstreams = [
   { name: 'anthropic', url: model.url, protocol: 'both', key: 'none', models: ['claude-*'] },
-  { name: 'openai', url: `http://localhost:${new URL(model.url).port}`, protocol: 'openai', key: 'none', models: ['gpt-*', 'fake-*'] },
+  { name: 'openai', url: `http://localhost:${new URL(model.url).port}`, protocol: 'openai', key: 'none', models: ['gpt-*', 'llama-*'] },
 ]
 const server = await Mooring.start({ upstreams })
 const browser = await launch()

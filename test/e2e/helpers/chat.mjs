@@ -31,8 +31,8 @@ export const thread = (page) =>
 /** Asks and waits for the answer of the model that nobody holds. */
 export async function chat(page, question, n = 1) {
   await ask(page, question)
-  await answers(page).filter({ hasText: `Answer ${n} to: ${question}` }).waitFor()
-  await page.locator('article[aria-busy=true]').waitFor({ state: 'detached' })
+  // The button comes with the stored answer, which takes the place of the one that came.
+  await answers(page).filter({ hasText: `Answer ${n} to: ${question}` }).getByRole('button', { name: 'Another answer' }).waitFor()
 }
 
 /** The open chat's session, once it has an address. */

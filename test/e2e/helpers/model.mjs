@@ -109,11 +109,6 @@ export class Model {
     this.#said.set(question, text)
   }
 
-  /** What the next answer to the question will be. */
-  textFor(question) {
-    return this.#said.get(question) ?? `Answer ${(this.#counts.get(question) ?? 0) + 1} to: ${question}`
-  }
-
   asked(question) {
     return this.requests.filter((one) => one.question === question)
   }
@@ -144,8 +139,9 @@ export class Model {
   }
 
   #answer(url, body, question, response) {
-    const text = this.textFor(question)
-    this.#counts.set(question, (this.#counts.get(question) ?? 0) + 1)
+    const n = (this.#counts.get(question) ?? 0) + 1
+    this.#counts.set(question, n)
+    const text = this.#said.get(question) ?? `Answer ${n} to: ${question}`
     if (body.stream) {
       chunk(response, { role: 'assistant', content: '' })
       chunk(response, { content: text })

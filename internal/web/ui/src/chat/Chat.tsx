@@ -88,8 +88,12 @@ function Open({ named, all, target }: { named: Session | null; all: Run[]; targe
     [origin, session?.id],
   );
   const onSend = (message: Message) => {
-    if (tip.current === null && session) toast({ text: "The conversation is still loading." });
-    else ask({ ...message, parent: tip.current ?? "root" });
+    if (tip.current === null && session) {
+      toast({ text: "The conversation is still loading. Send it again in a moment." });
+      return false;
+    }
+    ask({ ...message, parent: tip.current ?? "root" });
+    return true;
   };
   const empty = session === null && run === undefined;
   return (

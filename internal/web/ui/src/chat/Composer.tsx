@@ -19,7 +19,8 @@ interface ComposerProps {
   session: Session | null;
   /** The run that is going on here. */
   run: Run | undefined;
-  onSend: (message: Message) => void;
+  /** False where it cannot be sent yet: it stays in the field. */
+  onSend: (message: Message) => boolean;
   onStop: () => void;
   /** What was refused and is to be changed: put into the field. */
   restored: { text: string; pictures: Picture[] } | null;
@@ -77,7 +78,7 @@ export function Composer({ view, session, run, onSend, onStop, restored }: Compo
   const empty = text.trim() === "" && pictures.length === 0;
   const send = () => {
     if (empty || busy) return;
-    onSend({ text: text.trim() === "" ? "" : text, pictures, model });
+    if (!onSend({ text: text.trim() === "" ? "" : text, pictures, model })) return;
     setText("");
     keepDraft(view, "");
     attach([]);

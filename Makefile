@@ -11,7 +11,7 @@ UI_SOURCES := $(wildcard $(UI)/*.json $(UI)/*.ts $(UI)/*.html) $(shell find $(UI
 # A target that failed halfway would count as made the next time.
 .DELETE_ON_ERROR:
 
-.PHONY: run build ui test-ui test lint race fuzz bench eval eval-docs sdks clients test-clients docs prices clean
+.PHONY: run build ui test-ui test lint race fuzz bench eval eval-docs sdks clients test-clients browser e2e screenshots docs prices clean
 
 run: build ## start the server
 	bin/mooring serve
@@ -36,7 +36,7 @@ test-ui: $(UI)/node_modules/.installed ## types and unit tests of the pages
 
 test: ## what a fresh machine needs, then the whole suite
 	scripts/setup-test.sh
-	$(MAKE) build sdks test-ui
+	$(MAKE) build sdks browser test-ui
 	go vet ./...
 	scripts/with-postgres.sh scripts/go-test.sh
 
@@ -84,6 +84,20 @@ clients: .cache/clients/.installed ## released command-line clients, pinned, for
 test-clients: clients ## the tests with those clients; `make test` passes them over where they are missing
 	MOORING_TEST_CLIENTS=required go test -count=1 -timeout 30m ./test/clients/...
 
+browser: test/e2e/node_modules/.installed ## what drives Chromium, pinned, for test/e2e
+
+test/e2e/node_modules/.installed: test/e2e/package.json test/e2e/package-lock.json
+	cd test/e2e && npm ci --no-audit --no-fund --ignore-scripts
+	touch $@
+
+e2e: build browser ## the pages in a real browser
+	scripts/setup-test.sh
+	MOORING_TEST_E2E=required go test -count=1 -timeout 10m -v ./test/e2e
+
+screenshots: build browser ## the pictures in docs/images
+	scripts/setup-test.sh
+	node test/e2e/screenshots.mjs
+
 docs: ## what is generated in docs: the keys of the configuration, the signals of clients
 	go test ./internal/config ./internal/identify -run 'TestGenerated|TestDocumented' -update
 
@@ -91,5 +105,5 @@ prices: ## the list of model prices in internal/price, of the version that the s
 	node scripts/prices.mjs
 
 clean:
-	rm -rf bin .cache test/sdk/js/node_modules $(UI)/node_modules
+	rm -rf bin .cache test/sdk/js/node_modules test/e2e/node_modules test/e2e/out $(UI)/node_modules
 	find internal/web/dist -mindepth 1 ! -name .gitkeep -delete

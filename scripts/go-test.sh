@@ -5,8 +5,8 @@ cd "$(dirname "$0")/.."
 
 [[ -n ${MOORING_TEST_POSTGRES:-} ]] || { echo "go-test: MOORING_TEST_POSTGRES is not set; use scripts/with-postgres.sh" >&2; exit 1; }
 
-# MOORING_TEST_SDKS makes the tests with the JavaScript SDKs fail, not skip, where those are missing.
-export MOORING_TEST_SDKS=required
+# Make the tests with the JavaScript SDKs, and those in a browser, fail, not skip, where what they need is missing.
+export MOORING_TEST_SDKS=required MOORING_TEST_E2E=required
 
 contract=./internal/store/postgres
 if [[ -d $contract ]]; then

@@ -196,11 +196,17 @@ func (s *events) end(live *turn.Live, tell *telling) {
 		return
 	}
 	if err != nil && tell.teller != nil {
-		if said := tell.teller.Failure(); said != nil && said.Message != "" && mooring.CodeOf(err) == mooring.CodeUpstreamError {
+		if said := tell.teller.Failure(); said != nil && said.Message != "" && mooring.CodeOf(err) == mooring.CodeUpstreamError && !says(err, said.Message) {
 			err = mooring.Errorf(mooring.CodeUpstreamError, "The model's server says: %s", said.Message)
 		}
 	}
 	s.over(&t, err)
+}
+
+// says tells whether an error has these words: where an upstream broke off, what the client read last are Mooring's own.
+func says(err error, words string) bool {
+	e, ok := errors.AsType[*mooring.Error](err)
+	return ok && e.Safe == words
 }
 
 // over tells the end of a turn that is known.

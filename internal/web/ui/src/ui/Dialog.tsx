@@ -1,6 +1,6 @@
 import { X } from "lucide-react";
 import { useEffect, useId, useRef, type ReactNode } from "react";
-import { IconButton } from "./Button";
+import { Button } from "./Button";
 import { cx } from "./cx";
 
 interface DialogProps {
@@ -30,9 +30,8 @@ export function Dialog({ open, onClose, title, children, className }: DialogProp
         <div className="p-5">
           <div className="mb-3 flex items-center justify-between gap-4">
             <h2 id={id} className="text-base font-semibold">{title}</h2>
-            <IconButton label="Close" size="sm" onClick={onClose} className="-mr-1.5">
-              <X className="size-4" />
-            </IconButton>
+            {/* Without a tooltip: that would open with the focus, and take the first Escape for itself. */}
+            <Button size="sm" look="quiet" aria-label="Close" icon={<X className="size-4" />} onClick={onClose} className="-mr-1.5 w-7 px-0!" />
           </div>
           {children}
         </div>

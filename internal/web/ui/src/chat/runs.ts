@@ -1,6 +1,7 @@
 import { ApiError, api, NetworkError, send, sentence } from "@/api/client";
 import { backoff, pause, readEvents, type ServerEvent } from "@/api/sse";
 import type { MessageID, SessionID, TurnID, TurnState } from "@/api/types";
+import { keepDraft } from "./memory";
 
 /** An image that goes with a message; `url` is a data: URL. */
 export interface Picture {
@@ -244,6 +245,8 @@ export class Runs {
     // The server restarts, or what stands before it has lost it: the turn may be there still.
     if (run.turn && error.status >= 500 && failures < 8) return true;
     const refused = run.turn === null;
+    // The page leaves for the sign-in: the question is in the field when it comes back.
+    if (refused && run.question && error.status === 401) keepDraft(run.session ?? "new", run.question.text);
     this.#set({ ...run, phase: "ended", outcome: refused ? "refused" : "interrupted", error: { code: error.code, message: sentence(error) } });
     return false;
   }

@@ -110,7 +110,7 @@ function Card({ row, current, onToggle, onRename, onChanged }: SessionRowProps) 
         <StateBadge state={session.state} />
         <span>{session.turns} {session.turns === 1 ? "turn" : "turns"}</span>
         <span><Tokens count={allTokens(use)} /> tokens</span>
-        <Price use={use} />
+        <Price use={use} alone />
       </span>
     </div>
   );

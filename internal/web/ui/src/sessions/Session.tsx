@@ -130,7 +130,7 @@ function Found({ session }: { session: Shown }) {
       }
       bar={
         <>
-          <Link href="/sessions" className="flex min-h-9 flex-1 items-center gap-1 rounded-lg px-1.5 text-sm font-medium text-soft">
+          <Link href="/sessions" className="flex min-h-10 flex-1 items-center gap-1 rounded-lg px-1.5 text-sm font-medium text-soft">
             <ChevronLeft aria-hidden className="size-4" /> Sessions
           </Link>
           <Menu trigger={more}>

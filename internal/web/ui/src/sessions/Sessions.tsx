@@ -62,7 +62,7 @@ export default function Sessions() {
           <button
             type="button"
             onClick={showNew}
-            className="animate-rise absolute top-11 left-1/2 z-20 flex h-8 -translate-x-1/2 items-center gap-1.5 rounded-full bg-accent px-3.5 text-sm font-medium text-on-accent shadow-high hover:bg-accent-strong"
+            className="animate-rise absolute top-11 left-1/2 z-20 flex h-8 pointer-coarse:h-10 -translate-x-1/2 items-center gap-1.5 rounded-full bg-accent px-3.5 text-sm font-medium text-on-accent shadow-high hover:bg-accent-strong"
           >
             <ArrowUp aria-hidden className="size-4" /> <span role="status">{state.fresh} new</span>
           </button>

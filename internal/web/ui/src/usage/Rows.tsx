@@ -62,7 +62,7 @@ function Heading({ id, label, order, onSort }: { id: Column; label: string; orde
       aria-sort={here ? (order.descending ? "descending" : "ascending") : "none"}
       className={cx("px-1.5 py-1 font-medium", id === "name" && "sticky left-0 bg-raised pl-2.5 text-left", "last:pr-2.5")}
     >
-      <button type="button" onClick={() => onSort(id)} className={cx("inline-flex h-8 items-center gap-1 rounded-md px-1.5 hover:text-ink", here && "text-ink")}>
+      <button type="button" onClick={() => onSort(id)} className={cx("inline-flex h-8 pointer-coarse:h-10 items-center gap-1 rounded-md px-1.5 hover:text-ink", here && "text-ink")}>
         {label}
         {here && <Arrow aria-hidden className="size-3" />}
       </button>

@@ -49,7 +49,7 @@ export default function Usage() {
         <a
           href={`/api/usage${query({ ...asked, format: "csv" })}`}
           download={`usage-by-${by}-${range.from}-${range.to}.csv`}
-          className="inline-flex h-9 items-center gap-1.5 rounded-lg border border-line bg-raised px-3.5 text-sm font-medium shadow-low transition-colors hover:bg-hover"
+          className="inline-flex h-9 pointer-coarse:h-10 items-center gap-1.5 rounded-lg border border-line bg-raised px-3.5 text-sm font-medium shadow-low transition-colors hover:bg-hover"
         >
           <Download aria-hidden className="size-4" /> CSV
         </a>
@@ -116,7 +116,7 @@ function Day({ label, value, onChange }: { label: string; value: string; onChang
       aria-label={label}
       value={value}
       onChange={(event) => event.target.value !== "" && onChange(event.target.value)}
-      className="num h-9 rounded-lg border border-line-strong/60 bg-raised px-2 text-sm hover:border-line-strong"
+      className="num h-9 pointer-coarse:h-10 rounded-lg border border-line-strong/60 bg-raised px-2 text-sm hover:border-line-strong"
     />
   );
 }

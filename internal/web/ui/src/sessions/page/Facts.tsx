@@ -43,7 +43,7 @@ export function FoldedFacts({ session }: { session: Session }) {
           <StateBadge state={session.state} />
           {session.upstream && <span>{session.upstream}</span>}
           <span><Tokens count={allTokens(use)} /> tokens</span>
-          <Price use={use} />
+          <Price use={use} alone />
         </span>
         <ChevronDown aria-label="All about this session" className="size-4 shrink-0 text-faint transition-transform group-open/facts:rotate-180" />
       </summary>

@@ -114,7 +114,7 @@ function TurnRow({ turn, bar }: { turn: Turn; bar: Bar }) {
             <span><Tokens count={turn.usage.input_tokens} /> in</span>
             <span><Tokens count={turn.usage.cache_read_tokens} /> cached</span>
             <span><Tokens count={turn.usage.output_tokens} /> out</span>
-            <TurnPrice turn={turn} />
+            <TurnPrice turn={turn} alone />
           </span>
         </span>
       </button>
@@ -139,8 +139,8 @@ const Figure = ({ n, word }: { n: number | null; word: string }) => (
 );
 
 /** What a turn cost; one that runs has not cost anything yet that is known. */
-const TurnPrice = ({ turn }: { turn: Turn }) =>
-  turn.state === "running" ? <span className="text-faint">–</span> : <Price use={{ ...turn.usage, cost_usd: turn.cost_usd }} />;
+const TurnPrice = ({ turn, alone }: { turn: Turn; alone?: boolean }) =>
+  turn.state === "running" ? <span className="text-faint">–</span> : <Price use={{ ...turn.usage, cost_usd: turn.cost_usd }} alone={alone ?? false} />;
 
 /** The wait for the first byte, then the answer; both on the scale of all turns, and in words beside it. */
 function Course({ bar, turn }: { bar: Bar; turn: Turn }) {

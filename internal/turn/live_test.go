@@ -175,3 +175,31 @@ func BenchmarkTape(b *testing.B) {
 		r.End()
 	}
 }
+
+// A chunk costs its client's goroutine no allocation, whether or not somebody follows; a tape grows by blocks now and then.
+func TestChunkOnATapeAllocatesNothing(t *testing.T) { //nolint:paralleltest // it counts the allocations of the process
+	chunk := make([]byte, 100)
+	for _, tt := range []struct {
+		name   string
+		follow bool
+	}{{"alone", false}, {"followed", true}} {
+		t.Run(tt.name, func(t *testing.T) { //nolint:paralleltest // as above
+			r := turn.NewRecording(1<<20, nil, nil)
+			_ = r.Head(turn.Head{Length: -1})
+			if tt.follow {
+				r.Follow()
+			}
+			at := 0
+			n := testing.AllocsPerRun(1000, func() {
+				_ = r.Write(nil, chunk)
+				if tt.follow {
+					fresh, _, _ := r.Live.Read(t.Context(), at)
+					at += len(fresh)
+				}
+			})
+			if n != 0 {
+				t.Errorf("%v allocations", n)
+			}
+		})
+	}
+}

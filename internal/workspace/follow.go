@@ -203,10 +203,16 @@ func (s *events) end(live *turn.Live, tell *telling) {
 	s.over(&t, err)
 }
 
-// says tells whether an error has these words: where an upstream broke off, what the client read last are Mooring's own.
+// says tells whether words are those of an error, its advice aside: where an upstream broke off, what the client read last are
+// Mooring's own.
 func says(err error, words string) bool {
 	e, ok := errors.AsType[*mooring.Error](err)
-	return ok && e.Safe == words
+	if !ok {
+		return false
+	}
+	reason, _, _ := strings.Cut(e.Safe, ";")
+	reason = strings.TrimSuffix(reason, ".")
+	return reason != "" && strings.HasPrefix(words, reason)
 }
 
 // over tells the end of a turn that is known.

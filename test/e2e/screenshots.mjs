@@ -97,7 +97,7 @@ const shots = {
   session: { address: (at) => `/sessions/${at.session}`, there: (page) => opened(page) },
   search: { address: () => '/search?q=tide', there: (page) => page.getByRole('list', { name: 'Results' }).waitFor() },
   usage: { address: () => '/usage', there: (page) => page.getByRole('table').first().waitFor() },
-  upstreams: { address: () => '/upstreams', there: (page) => page.locator('canvas').nth(3).waitFor() },
+  upstreams: { address: () => '/upstreams', there: (page) => page.locator('canvas').first().waitFor() },
 }
 
 const model = await Model.start()

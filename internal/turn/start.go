@@ -78,7 +78,7 @@ func (r *Runner) Start(ctx context.Context, req Request, detach func() time.Dura
 	}
 	if !r.own.begin(t, func() {
 		defer ended()
-		_ = r.run(run, t) // who waits for it finds it on the tape
+		_ = r.take(run, t) // who waits for it finds it on the tape
 	}) {
 		ended()
 		return nil, mooring.Errorf(mooring.CodeShuttingDown, "The server is shutting down; try again.")

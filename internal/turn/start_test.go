@@ -102,7 +102,7 @@ func TestTurnOfTheServer(t *testing.T) {
 	if !ok {
 		t.Fatal("it cannot be followed")
 	}
-	if _, ok := h.Follow("rival", about.Turn); ok || h.Cancel("rival", about.Turn) {
+	if _, seen := h.Follow("rival", about.Turn); seen || h.Cancel("rival", about.Turn) {
 		t.Error("another tenant sees it")
 	}
 	close(hold)
@@ -197,13 +197,13 @@ func TestSendThatIsRepeated(t *testing.T) {
 	h := newHouse(t, rules, spec("a", u)).closing()
 	hold := make(chan struct{})
 	u.Always(upstreamtest.Reply{Hold: hold})
-	lives := make([]*turn.Live, 8)
+	lives := make([]*turn.Live, 9)
 	var group sync.WaitGroup
-	for i := range lives {
+	for i := range lives[:8] {
 		group.Go(func() { lives[i] = h.start(h.page("s1", "m-1", "hi")) })
 	}
 	group.Wait()
-	lives = append(lives, h.start(h.page("s1", "m-1", "hi"))) // it is found by its session now
+	lives[8] = h.start(h.page("s1", "m-1", "hi")) // it is found by its session now
 	other := h.start(h.page("s2", "m-1", "hi"))
 	close(hold)
 	want := read(t, lives[0])

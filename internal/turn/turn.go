@@ -150,7 +150,7 @@ func (r *Runner) Run(ctx context.Context, req Request, sink Sink) error {
 	t := r.running(req, sink)
 	ctx, t.cancel = context.WithCancelCause(ctx)
 	defer t.cancel(nil)
-	return r.run(ctx, t)
+	return r.take(ctx, t)
 }
 
 func (r *Runner) running(req Request, sink Sink) *running {
@@ -158,7 +158,7 @@ func (r *Runner) running(req Request, sink Sink) *running {
 	return &running{Runner: r, req: req, sink: tape, tape: tape}
 }
 
-func (r *Runner) run(ctx context.Context, t *running) (err error) {
+func (r *Runner) take(ctx context.Context, t *running) (err error) {
 	defer func() { t.leave(err) }() //nolint:contextcheck // what it waits for outlives the request
 	if t.own {
 		t.table.await(t)

@@ -1,4 +1,4 @@
-//nolint:funlen,thelper // tables of rules: each row is a test of its own
+//nolint:funlen,gocognit,thelper // tables of rules: each row is a test of its own
 package storetest
 
 import (

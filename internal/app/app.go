@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -237,10 +238,26 @@ func over() context.Context {
 	return ctx
 }
 
+// lastWords is how long before the end of a drain the server's own turns end, so that those who listen still hear of it.
+const lastWords = time.Second
+
+// before ends some time before another context does.
+func before(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, end.Add(-by))
+}
+
 // Stop drains: what runs goes on to its end, or to the context's; then everything is closed and waited for.
 func (a *App) Stop(ctx context.Context) error {
+	early, cancel := before(ctx, lastWords)
+	defer cancel()
+	var turns sync.WaitGroup
+	turns.Go(func() { a.turns.Close(early) })
 	err := a.server.Shutdown(ctx)
-	a.turns.Close(ctx)
+	turns.Wait()
 	a.unwind()
 	if errors.Is(err, context.Canceled) {
 		return nil

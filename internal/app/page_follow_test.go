@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -409,4 +411,25 @@ func (p *product) session(name string) map[string]any {
 		p.t.Fatal(err)
 	}
 	return s
+}
+
+// Whoever listens to a page's turn that a shutdown ends is told so.
+func TestPageHearsOfTheShutdown(t *testing.T) {
+	t.Parallel()
+	u := upstreamtest.New(t)
+	p := start(t, one(u))
+	u.Queue(upstreamtest.Reply{Text: "one two three", HoldAt: make(chan struct{}), At: 2})
+	l := p.open(sendPath, sends("sessionKey", "deck", "message", "tell me"))
+	l.until("one ")
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	defer cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- p.app.Stop(ctx) }()
+	l.until("event: error")
+	l.until(`"code":"turn_cancelled"`)
+	l.until("event: done")
+	if err := <-stopped; err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	p.app = nil
 }

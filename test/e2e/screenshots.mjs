@@ -105,7 +105,7 @@ const upstreams = [
   { name: 'anthropic', url: model.url, protocol: 'both', key: 'none', models: ['claude-*'] },
   { name: 'openai', url: `http://localhost:${new URL(model.url).port}`, protocol: 'openai', key: 'none', models: ['gpt-*', 'llama-*'] },
 ]
-const server = await Mooring.start({ upstreams })
+const server = await Mooring.start({ upstreams, prices: { 'llama-*': { input: 0.1, output: 0.4 } } })
 const browser = await launch()
 try {
   await fill(server, model)

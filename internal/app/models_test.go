@@ -19,7 +19,7 @@ func TestModelsAreMerged(t *testing.T) {
 		upstreamYAML("one", one.URL, `models: ["a-*", both]`, "key: none")+
 		upstreamYAML("two", two.URL, `models: ["b-*", both]`, "key: none")+
 		upstreamYAML("gone", gone.URL, `models: ["c-*"]`, "key: none"))
-	for _, path := range []string{"/v1/models", "/openai/v1/models", "/anthropic/v1/models"} {
+	for _, path := range []string{"/v1/models", "/openai/v1/models", "/anthropic/v1/models", "/api/models"} {
 		r := p.call(http.MethodGet, path, "").want(http.StatusOK)
 		var ids []string
 		list, _ := r.get("data").([]any)

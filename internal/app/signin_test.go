@@ -95,6 +95,10 @@ func TestPeopleSignIn(t *testing.T) {
 			t.Errorf("the upstream got %d requests", n)
 		}
 
+		if r := page.call(http.MethodGet, "/api/models", "").want(http.StatusOK); r.get("data", 0, "id") == nil {
+			t.Errorf("a page with the cookie reads no models: %s", r.body)
+		}
+
 		before := page.token()
 		page.call(http.MethodPost, "/api/sign-out", "").want(http.StatusNoContent)
 		if len(page.jar) > 0 {

@@ -74,6 +74,7 @@ func (a *API) Set(r Rules) { a.rules.Store(&r) }
 
 // Mount adds the routes, plain and below the prefixes that some clients' base URLs need.
 func (a *API) Mount(mux Mux) {
+	mux.Handle("GET /api/models", a.models()) // for pages, whose cookie counts there alone
 	for _, prefix := range []string{"", "/openai", "/anthropic"} {
 		for _, r := range turnRoutes() {
 			mux.Handle(prefix+r.path, a.turn(r))

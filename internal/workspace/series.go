@@ -24,6 +24,8 @@ type pointView struct {
 	Output    int64    `json:"output_tokens"`
 	CacheRead int64    `json:"cache_read_tokens"`
 	CostUSD   *float64 `json:"cost_usd"`
+	PricedUSD float64  `json:"priced_usd"`
+	Unpriced  int      `json:"unpriced_turns"`
 	FirstP50  *int64   `json:"first_byte_p50_ms"`
 	P50       *int64   `json:"duration_p50_ms"`
 	P95       *int64   `json:"duration_p95_ms"`
@@ -85,6 +87,7 @@ func fill(points []pointView, rows []mooring.UseRow, times []mooring.UseTimes) {
 		r := &rows[i]
 		if p := pointAt(points, r.Name); p != nil {
 			p.Turns, p.Failed, p.Input, p.Output, p.CacheRead = r.Turns, r.Failed, r.Usage.Input.N, r.Usage.Output.N, r.Usage.CacheRead.N
+			p.PricedUSD, p.Unpriced = r.CostUSD, r.Unpriced
 			if p.CostUSD = &r.CostUSD; r.Unpriced > 0 {
 				p.CostUSD = nil
 			}

@@ -30,7 +30,7 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the browser tests (pictures of failures are in test/e2e/out): %v\n%s", err, failures(out))
 	}
-	for _, line := range bytes.Split(out, []byte("\n")) {
+	for line := range bytes.SplitSeq(out, []byte("\n")) {
 		if bytes.Contains(line, []byte("usable after")) || bytes.Contains(line, []byte("layout shift:")) {
 			t.Logf("%s", line)
 		}

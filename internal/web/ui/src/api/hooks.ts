@@ -17,13 +17,12 @@ export function useSession(id: string | null) {
   });
 }
 
-/** What the upstreams list; only where a page may ask a client's route. */
-export function useModels(may: boolean) {
+/** What the upstreams list. */
+export function useModels() {
   return useQuery({
-    enabled: may,
     queryKey: keys.models,
     queryFn: async ({ signal }) => {
-      const list = await api<{ data: { id: string }[] }>("/v1/models", { signal });
+      const list = await api<{ data: { id: string }[] }>("/api/models", { signal });
       return [...new Set(list.data.map((model) => model.id))];
     },
     staleTime: 60_000,

@@ -213,6 +213,9 @@ export interface SeriesPoint {
   output_tokens: number;
   cache_read_tokens: number;
   cost_usd: number | null;
+  /** Of the turns whose cost is known. */
+  priced_usd: number;
+  unpriced_turns: number;
   first_byte_p50_ms: number | null;
   duration_p50_ms: number | null;
   duration_p95_ms: number | null;

@@ -1,7 +1,7 @@
 import * as Popover from "@radix-ui/react-popover";
 import { Check, ChevronDown, Search } from "lucide-react";
 import { useId, useMemo, useRef, useState, type KeyboardEvent } from "react";
-import { useMe, useModels, useUpstreams } from "@/api/hooks";
+import { useModels, useUpstreams } from "@/api/hooks";
 import type { Session } from "@/api/types";
 import { cx, useHost } from "@/ui";
 import { choices, type Choice } from "./models";
@@ -123,11 +123,10 @@ function Models({ names, chosen, standard, onChoose }: { names: string[]; chosen
 
 const labelOf = (one: Choice, standard: string) => (one.model === null ? standard : one.listed ? one.model : `Ask for “${one.model}”`);
 
-/** The models that are known by name: those of the configuration, and what the upstreams list where this page may ask for that. */
+/** The models that are known by name: those of the configuration, and what the upstreams list. */
 function useNames(model: string | null): string[] {
-  const me = useMe();
   const upstreams = useUpstreams();
-  const listed = useModels(me.data?.keys === false); // with keys, a client's route wants one
+  const listed = useModels();
   return useMemo(() => {
     const configured = (upstreams.data ?? []).flatMap((upstream) => upstream.models).filter((name) => !name.includes("*"));
     return [...new Set([...(model ? [model] : []), ...configured, ...(listed.data ?? [])])];

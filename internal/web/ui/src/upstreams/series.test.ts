@@ -3,23 +3,25 @@ import type { SeriesPoint } from "@/api/types";
 import { costOf, dots, plotsOf, spanOf } from "./series";
 
 const point = (more: Partial<SeriesPoint>): SeriesPoint => ({
-  at: "2026-11-30T12:00:00Z", turns: 0, failed: 0, input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cost_usd: 0,
+  at: "2026-11-30T12:00:00Z", turns: 0, failed: 0, input_tokens: 0, output_tokens: 0, cache_read_tokens: 0, cost_usd: 0, priced_usd: 0, unpriced_turns: 0,
   first_byte_p50_ms: null, duration_p50_ms: null, duration_p95_ms: null, ...more,
 });
 
 test("an unknown cost is never counted as nothing", () => {
-  const priced = point({ turns: 1, cost_usd: 0.25 });
-  const unpriced = point({ turns: 2, cost_usd: null });
+  const priced = point({ turns: 1, cost_usd: 0.25, priced_usd: 0.25 });
+  const unpriced = point({ turns: 2, cost_usd: null, unpriced_turns: 2 });
+  const partly = point({ turns: 3, cost_usd: null, priced_usd: 0.25, unpriced_turns: 1 });
   expect(costOf([point({}), priced, priced])).toBe("$0.50");
   expect(costOf([point({}), priced, unpriced])).toBe("at least $0.25");
+  expect(costOf([partly])).toBe("at least $0.25");
   expect(costOf([point({}), unpriced])).toBe("unknown");
   expect(costOf([point({})])).toBe("$0");
 });
 
 test("a plot of costs that are all unknown says so", () => {
   const missing = (of: SeriesPoint) => plotsOf({ span: "1h", from: "", to: "", step_seconds: 60, points: [of] })[2]!.missing;
-  expect(missing(point({ turns: 1, cost_usd: null }))).toMatch(/No price/);
-  expect(missing(point({ turns: 1, cost_usd: 0.1 }))).toBeUndefined();
+  expect(missing(point({ turns: 1, cost_usd: null, unpriced_turns: 1 }))).toMatch(/No price/);
+  expect(missing(point({ turns: 2, cost_usd: null, priced_usd: 0.1, unpriced_turns: 1 }))).toBeUndefined();
 });
 
 test("a span that there is none of is the day", () => {

@@ -68,7 +68,7 @@ export function plotsOf(series: Series): Plot[] {
     },
     {
       title: "Cost", integers: false, format: format.cost, about: over,
-      lines: [{ label: "US dollars", color: "accent", look: "bars", values: column((point) => point.cost_usd), whole: spent }],
+      lines: [{ label: "US dollars", color: "accent", look: "bars", values: column((point) => point.priced_usd), whole: spent }],
       ...(spent === format.cost(null) && { missing: "No price is known for the models that were used." }),
     },
     {
@@ -86,11 +86,10 @@ const sum = (values: (number | null)[]) => values.reduce<number>((all, value) =>
 
 /** The cost of all points; where the price of a part is unknown that is a lower bound, and where all is, unknown. */
 export function costOf(points: SeriesPoint[]): string {
-  const busy = points.filter((point) => point.turns > 0);
-  const known = busy.filter((point) => point.cost_usd !== null);
-  if (busy.length > 0 && known.length === 0) return format.cost(null);
-  const text = format.cost(sum(known.map((point) => point.cost_usd)));
-  return known.length < busy.length ? `at least ${text}` : text;
+  const unpriced = sum(points.map((point) => point.unpriced_turns));
+  const priced = sum(points.map((point) => point.priced_usd));
+  if (unpriced > 0 && priced === 0) return format.cost(null);
+  return unpriced > 0 ? `at least ${format.cost(priced)}` : format.cost(priced);
 }
 
 /** The points that are drawn as such: those that no line reaches, and all where most lines would be stumps. */

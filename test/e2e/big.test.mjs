@@ -41,7 +41,7 @@ if (!store) {
     await page.goto('/sessions?client=codex&q=harbour%20plan%2049')
     await grid(page).getByRole('row').filter({ hasText: 'Harbour plan 49' }).first().waitFor()
     const clients = await grid(page).locator('[data-row]').evaluateAll((all) => all.map((one) => one.textContent))
-    assert.ok(clients.every((text) => text.includes('codex') && text.includes('Harbour plan 49')), clients.slice(0, 3).join('\n'))
+    assert.ok(clients.every((text) => text.includes('Codex') && text.includes('Harbour plan 49')), clients.slice(0, 3).join('\n'))
     assert.equal(await page.getByRole('searchbox', { name: 'Filter by title or key' }).inputValue(), 'harbour plan 49')
   })
 

@@ -106,15 +106,15 @@ func TestSeries(t *testing.T) {
 	}
 	want := map[int]map[string]any{
 		0: {
-			"at": "2026-11-29T08:31:00.000Z", "turns": 1.0, "failed": 1.0, "input_tokens": 10.0, "output_tokens": 0.0, "cache_read_tokens": 0.0, "cost_usd": 0.5,
+			"at": "2026-11-29T08:31:00.000Z", "turns": 1.0, "failed": 1.0, "input_tokens": 10.0, "output_tokens": 0.0, "cache_read_tokens": 0.0, "cost_usd": 0.5, "priced_usd": 0.5, "unpriced_turns": 0.0,
 			"first_byte_p50_ms": nil, "duration_p50_ms": nil, "duration_p95_ms": nil,
 		},
 		1: {
-			"at": "2026-11-29T08:32:00.000Z", "turns": 0.0, "failed": 0.0, "input_tokens": 0.0, "output_tokens": 0.0, "cache_read_tokens": 0.0, "cost_usd": 0.0,
+			"at": "2026-11-29T08:32:00.000Z", "turns": 0.0, "failed": 0.0, "input_tokens": 0.0, "output_tokens": 0.0, "cache_read_tokens": 0.0, "cost_usd": 0.0, "priced_usd": 0.0, "unpriced_turns": 0.0,
 			"first_byte_p50_ms": nil, "duration_p50_ms": nil, "duration_p95_ms": nil,
 		},
 		59: {
-			"at": "2026-11-29T09:30:00.000Z", "turns": 2.0, "failed": 1.0, "input_tokens": 20.0, "output_tokens": 0.0, "cache_read_tokens": 0.0, "cost_usd": nil,
+			"at": "2026-11-29T09:30:00.000Z", "turns": 2.0, "failed": 1.0, "input_tokens": 20.0, "output_tokens": 0.0, "cache_read_tokens": 0.0, "cost_usd": nil, "priced_usd": 1.0, "unpriced_turns": 1.0,
 			"first_byte_p50_ms": 815.0, "duration_p50_ms": 1300.0, "duration_p95_ms": 1570.0,
 		},
 	}

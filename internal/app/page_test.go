@@ -325,3 +325,22 @@ func TestPageToldHistory(t *testing.T) {
 		}
 	})
 }
+
+// C132: what a page sends is held to limits.body with all that stands before it, and a chat that has grown beyond it can begin anew.
+func TestPageOfAChatThatHasGrown(t *testing.T) {
+	t.Parallel()
+	up := upstreamtest.New(t)
+	up.AlwaysFunc(func(*upstreamtest.Request) upstreamtest.Reply { return upstreamtest.Reply{Text: "aye"} })
+	p := start(t, "limits: {body: 4KiB}\nupstreams:\n"+upstreamYAML("up", up.URL))
+	words := strings.Repeat("a rope ", 300) // 2,100 bytes: one fits, and two do not
+	p.page("deck", words).want(http.StatusOK)
+	r := p.page("deck", words)
+	if r.status != http.StatusRequestEntityTooLarge || r.get("error", "code") != "body_too_large" {
+		t.Errorf("the second message: %d %s, want body_too_large", r.status, r.body)
+	}
+	if n := len(up.Posts()); n != 1 {
+		t.Errorf("the upstream got %d requests, want 1", n)
+	}
+	p.page("deck", "a knot").want(http.StatusOK)
+	p.page("deck", "/new "+words).want(http.StatusOK)
+}

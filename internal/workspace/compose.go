@@ -168,6 +168,9 @@ func clip(s string) string {
 // request puts the turn's request together.
 func (c *composing) request(ctx context.Context) (*outgoing, error) {
 	body := c.body()
+	if most := c.talk.MaxBytes(); len(c.before) > 0 && len(body) > most {
+		return nil, errGrown(most)
+	}
 	decoded, err := c.talk.Decode(c.caller.Tenant, c.serving.Protocol, body)
 	if err != nil {
 		return nil, err

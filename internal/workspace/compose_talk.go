@@ -77,7 +77,7 @@ func (c *composing) branchUpTo(ctx context.Context, tip mooring.MessageID) ([]mo
 			out = append(out, m)
 		}
 		if size > most {
-			return nil, mooring.Errorf(mooring.CodeBodyTooLarge, "The conversation has grown beyond the %d bytes that may be sent (limits.body); begin a new one with /new.", most)
+			return nil, errGrown(most)
 		}
 		if !more || len(part) == 0 {
 			slices.Reverse(out)
@@ -85,6 +85,10 @@ func (c *composing) branchUpTo(ctx context.Context, tip mooring.MessageID) ([]mo
 		}
 		page.Before = part[0].ID
 	}
+}
+
+func errGrown(most int) error {
+	return mooring.Errorf(mooring.CodeBodyTooLarge, "The conversation has grown beyond the %d bytes that may be sent (limits.body); begin a new one with /new.", most)
 }
 
 func noSuchMessage() error {

@@ -141,3 +141,13 @@ type PinsUsed struct {
 
 // Outcome gives Err.
 func (c *PinsUsed) Outcome() error { return c.Err }
+
+// Drain says whether an upstream takes new sessions, for all replicas and until it is said otherwise.
+type Drain struct {
+	Upstream UpstreamName
+	At       time.Time // since when it takes none; zero where it takes them again
+	Err      error
+}
+
+// Outcome gives Err.
+func (c *Drain) Outcome() error { return c.Err }

@@ -40,11 +40,13 @@ const (
 // PinMark says what the turn did to its session's pin; empty where none is kept.
 type PinMark string
 
-// The marks of the header X-Mooring-Upstream.
+// The marks of the header X-Mooring-Upstream. A spill has none there: another upstream answered the turn because the session's own
+// was full, and the session stays.
 const (
 	PinNew   PinMark = "new"
 	PinHit   PinMark = "hit"
 	PinMoved PinMark = "moved"
+	PinSpill PinMark = "spill"
 )
 
 // Tokens is a count that an upstream may not have told. The zero value is unknown.

@@ -130,6 +130,8 @@ func (w *writer) one(ctx context.Context, change mooring.Change) error {
 		return w.signIns(ctx, c)
 	case *mooring.SumUp:
 		return w.sumUp(ctx, c)
+	case *mooring.Drain:
+		return w.drain(ctx, c)
 	case *mooring.Applied:
 		c.Err = nil
 		_, err := w.exec(ctx, setApplied, int64(c.Seq)) //nolint:gosec // a journal ends long before that

@@ -34,7 +34,7 @@ func (w *writer) end(ctx context.Context, c *mooring.End) error {
 	c.Err = nil
 	t, u := c.Turn, c.Turn.Usage
 	answer := answerOf(c)
-	n, err := w.exec(ctx, endSession, raw(t.Tenant), t.ID, micros(t.EndedAt), t.State, text(t.Upstream), answer, tokens(u.Input),
+	n, err := w.exec(ctx, endSession, raw(t.Tenant), t.ID, micros(t.EndedAt), t.State, text(homeAfter(t)), answer, tokens(u.Input),
 		tokens(u.Output), tokens(u.CacheRead), tokens(u.CacheWrite5m), tokens(u.CacheWrite1h), dollars(t.CostUSD), unpriced(t))
 	if err != nil {
 		return err
@@ -55,6 +55,14 @@ func (w *writer) end(ctx context.Context, c *mooring.End) error {
 		return err
 	}
 	return w.answer(ctx, c)
+}
+
+// homeAfter is the upstream that a session is with after the turn; empty where that leaves it where it was.
+func homeAfter(t mooring.Turn) mooring.UpstreamName {
+	if t.Pin == mooring.PinSpill {
+		return ""
+	}
+	return t.Upstream
 }
 
 // answer writes what an end brings besides the turn's state.

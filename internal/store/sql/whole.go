@@ -133,7 +133,7 @@ func (w *writer) advance(ctx context.Context, b *mooring.Begin, e *mooring.End) 
 	if err != nil {
 		return err
 	}
-	upstream := t.Upstream
+	upstream := homeAfter(t)
 	if upstream == "" {
 		upstream = s.Upstream
 	}

@@ -72,6 +72,22 @@ func pinTests() []test {
 				t.Errorf("won %+v, want the claim", third.Won)
 			}
 		}},
+		{"a turn that spilled leaves its session where it was", func(t *testing.T, s Store) {
+			apply(t, s, newSession(1))
+			apart := ended(1, 2, 0) // begun in one commit, ended in another
+			apart.Turn.Upstream, apart.Turn.Pin = "south", mooring.PinSpill
+			apply(t, s, next(1, 2))
+			apply(t, s, apart)
+			whole := ended(1, 3, 0)
+			whole.Turn.Upstream, whole.Turn.Pin = "south", mooring.PinSpill
+			apply(t, s, next(1, 3), whole)
+			if got := session(t, s, 1).Upstream; got != "north" {
+				t.Errorf("the session is with %q, want north", got)
+			}
+			if got := turnOf(t, s, 3); got.Upstream != "south" || got.Pin != mooring.PinSpill {
+				t.Errorf("the turn was at %q with pin %q, want south and spill", got.Upstream, got.Pin)
+			}
+		}},
 		{"a bind of a deleted session pins nothing", func(t *testing.T, s Store) {
 			if got := outcome(t, s, &mooring.Bind{Pin: *pin(1, 1, "north")}); got != mooring.CodeSessionGone {
 				t.Errorf("outcome %q, want session_gone", got)

@@ -40,6 +40,7 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	Use(ctx context.Context, q mooring.UseQuery) ([]mooring.UseRow, error)
 	UseTimes(ctx context.Context, q mooring.UseQuery) ([]mooring.UseTimes, error)
 	Pinned(ctx context.Context, since time.Time) (map[mooring.UpstreamName]int, error)
+	Drained(ctx context.Context) (map[mooring.UpstreamName]time.Time, error)
 	Backlog(ctx context.Context) (mooring.Backlog, error)
 	Unindexed(ctx context.Context, upTo int64, limit int) ([]mooring.Unindexed, error)
 	Content(ctx context.Context, tenant mooring.Tenant, id mooring.MessageID) (mooring.Message, error)
@@ -68,6 +69,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"end", endTests()},
 		{"whole turns", wholeTests()},
 		{"pins", pinTests()},
+		{"drains", drainTests()},
 		{"remote ids", remoteTests()},
 		{"chats", chatTests()},
 		{"changes by hand", patchTests()},

@@ -1,7 +1,5 @@
 package config
 
-import "fmt"
-
 // NotYet names the keys that are set to something else than their default and have no effect in this release.
 func NotYet(cfg Config) []string {
 	plain := Default()
@@ -9,18 +7,13 @@ func NotYet(cfg Config) []string {
 		key string
 		set bool
 	}
-	var table []row
-	for i, u := range cfg.Upstreams {
-		at := fmt.Sprintf("upstreams[%d]", i)
-		table = append(table, row{at + ".max_in_flight", u.MaxInFlight > 0})
-	}
-	table = append(table, []row{
+	table := []row{
 		{"routing.failover: " + FailoverWait, cfg.Routing.Failover == FailoverWait},
 		{"routing.on_recovery", cfg.Routing.OnRecovery != plain.Routing.OnRecovery},
 		{"routing.subagents", cfg.Routing.Subagents != plain.Routing.Subagents},
 		{"models", len(cfg.Models) > 0},
 		{"telemetry.otlp", cfg.Telemetry.OTLP != ""},
-	}...)
+	}
 	var keys []string
 	for _, r := range table {
 		if r.set {

@@ -197,6 +197,8 @@ func pin(t apiclient.Turn) string {
 		return "The session was there before, and stayed."
 	case mooring.PinMoved:
 		return "The session was at another upstream, which could not answer: it moved, and stays here."
+	case mooring.PinSpill:
+		return "The session's own upstream was full: this one answered the turn, and the session stays where it is."
 	}
 	if t.Upstream == "" {
 		return "No upstream was asked."

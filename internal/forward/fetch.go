@@ -9,6 +9,7 @@ func (e *Engine) Fetch(ctx context.Context, c Call) (status int, body []byte, er
 		return 0, nil, err
 	}
 	defer r.Close()
+	r.judge(Outcome{})
 	body, err = r.readAll()
 	if err != nil {
 		return 0, nil, r.bad("The upstream %s broke off in the middle of its answer; try again.", err)

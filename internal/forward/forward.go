@@ -46,6 +46,16 @@ type Call struct {
 	Own      mooring.Credential // the client's own credential
 	Remote   string             // session id for the upstream's session headers; empty where it gets none
 	Stream   bool               // the client is to be given a stream where one comes
+	Terms    Terms
+}
+
+// Terms are what a call wants of an upstream before it is sent: see upstream.Visitor. The zero value takes an upstream as it stands,
+// and waits for no place.
+type Terms struct {
+	Tenant mooring.Tenant
+	Avoid  func(upstream.Standing) bool
+	Wait   time.Duration
+	Depth  int
 }
 
 // Body is a request's body. A transport may still read it after it has answered, so each reader is closed on its own.
@@ -62,17 +72,22 @@ var (
 )
 
 // Open sends the call and waits for the response header. The error is a *mooring.Error: of one of the upstream codes, or the one
-// that the context was ended with; context.Canceled where the client went away. The caller closes the Response.
+// that the context was ended with; context.Canceled where the client went away. It wraps upstream.ErrAvoided or upstream.ErrFull
+// where the call was not sent for that. The caller closes the Response.
 func (e *Engine) Open(ctx context.Context, c Call) (*Response, error) {
+	visit, err := e.enter(ctx, &c)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(c.Upstream.Timeout, func() { cancel(errNoAnswer) })
 	req, err := e.request(ctx, c)
 	if err != nil {
 		cancel(nil)
 		timer.Stop()
+		visit.Leave()
 		return nil, err
 	}
-	c.Upstream.Enter()
 	res, err := c.Upstream.RoundTrip(req)
 	if !timer.Stop() && err == nil { // time was up as the header came: the body is cancelled already
 		cancel(errNoAnswer)
@@ -81,16 +96,49 @@ func (e *Engine) Open(ctx context.Context, c Call) (*Response, error) {
 	}
 	if err != nil {
 		defer cancel(nil)
-		c.Upstream.Leave()
-		return nil, e.failure(ctx, c, err)
+		defer visit.Leave()
+		return nil, e.failure(ctx, c, visit, err)
 	}
-	r := &Response{engine: e, call: c, ctx: ctx, cancel: cancel, res: res, limits: e.Limits()}
+	visit.Answered(res.StatusCode, res.Header, e.Now())
+	r := &Response{engine: e, call: c, visit: visit, ctx: ctx, cancel: cancel, res: res, limits: e.Limits()}
 	if err := r.prepare(); err != nil {
 		r.Close()
 		return nil, err
 	}
-	c.Upstream.Succeeded()
 	return r, nil
+}
+
+// retryFull is what a client of an upstream without a free place is told to wait: answers take seconds.
+const retryFull = 5 * time.Second
+
+// enter takes a place at the upstream.
+func (e *Engine) enter(ctx context.Context, c *Call) (*upstream.Visit, error) {
+	t := &c.Terms
+	v, err := c.Upstream.Enter(ctx, upstream.Visitor{
+		Account: c.Account.Name, Tenant: t.Tenant, Avoid: t.Avoid, Wait: t.Wait, Depth: t.Depth,
+	}, e.Now)
+	name := string(c.Upstream.Name)
+	switch {
+	case err == nil:
+		return v, nil
+	case errors.Is(err, upstream.ErrFull):
+		return nil, &mooring.Error{
+			Code: mooring.CodeUpstreamUnavailable, Safe: "The upstream " + name + " has no free place for another request; try again.", RetryAfter: retryFull, Err: err,
+		}
+	case errors.Is(err, upstream.ErrAvoided):
+		return nil, &mooring.Error{
+			Code: mooring.CodeUpstreamUnavailable, Safe: "The upstream " + name + " is not well; try again.", RetryAfter: retryRefused, Err: err,
+		}
+	}
+	return nil, stopped(ctx)
+}
+
+// stopped is the error of a call whose context has ended: what it was ended with, or that the client went away.
+func stopped(ctx context.Context) error {
+	if e, ok := errors.AsType[*mooring.Error](context.Cause(ctx)); ok {
+		return e
+	}
+	return context.Canceled
 }
 
 // shortBody is what fits with its header into one write. net/http does that only for readers that it knows to be in memory,
@@ -122,15 +170,12 @@ func (e *Engine) request(ctx context.Context, c Call) (*http.Request, error) {
 }
 
 // failure names what went wrong before an answer, and notes it for the upstream's health unless the client went away.
-func (e *Engine) failure(ctx context.Context, c Call, err error) error {
+func (e *Engine) failure(ctx context.Context, c Call, visit *upstream.Visit, err error) error {
 	cause := context.Cause(ctx)
 	if ctx.Err() != nil && !errors.Is(cause, errNoAnswer) {
-		if e, ok := errors.AsType[*mooring.Error](cause); ok {
-			return e
-		}
-		return context.Canceled
+		return stopped(ctx)
 	}
-	c.Upstream.Failed(e.Now())
+	visit.Unanswered(e.Now())
 	name := c.Upstream.Name
 	switch {
 	case errors.Is(cause, errNoAnswer), isTimeout(err):

@@ -11,6 +11,7 @@ const shortAnswer = 1 << 20
 
 // Brief reads an answer whole that is an error, or says that it is short; false leaves it to Pass.
 func (r *Response) Brief() (whole bool, body []byte, err error) {
+	r.judge(Outcome{}) // its header is all that is looked at
 	n := r.res.ContentLength
 	if r.Status/100 == 2 && (r.Stream || n < 0 || n > shortAnswer) {
 		return false, nil, nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mooring"
+	"mooring/internal/upstream"
 	"mooring/internal/wire"
 )
 
@@ -20,6 +21,7 @@ import (
 type Response struct {
 	engine *Engine
 	call   Call
+	visit  *upstream.Visit
 	ctx    context.Context //nolint:containedctx // the call's own: it ends with the Response
 	cancel context.CancelCauseFunc
 	res    *http.Response
@@ -134,11 +136,26 @@ func (r *Response) Close() {
 	if r.body != nil {
 		_ = r.body.Close()
 	}
-	r.call.Upstream.Leave()
+	r.visit.Leave()
+}
+
+// judge tells the upstream's health how a 2xx has begun. One that failed before anything meant for the client counts as an error of
+// the server, unless nobody waited for it any more.
+func (r *Response) judge(out Outcome) Outcome {
+	switch {
+	case r.Status/100 != 2, out.State == mooring.Cancelled:
+	case out.Early:
+		r.visit.Fell(r.engine.Now())
+	default:
+		r.visit.Began()
+	}
+	return out
 }
 
 // Whole reads an answer that is no stream, or a stream that the client did not ask for, to its end.
-func (r *Response) Whole() Outcome {
+func (r *Response) Whole() Outcome { return r.judge(r.readWhole()) }
+
+func (r *Response) readWhole() Outcome {
 	data, err := r.readAll()
 	if err != nil {
 		out := r.broken(err)

@@ -18,7 +18,9 @@ type Sink interface {
 
 // Peek reads a stream until its first event that means something has come, or Limits.Peek is over. Early in the outcome says
 // that the answer failed before that; a zero State says that it goes on with Copy.
-func (r *Response) Peek() Outcome {
+func (r *Response) Peek() Outcome { return r.judge(r.awaitBeginning()) }
+
+func (r *Response) awaitBeginning() Outcome {
 	late := time.NewTimer(r.limits.Peek)
 	defer late.Stop()
 	for {

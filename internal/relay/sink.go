@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mooring"
 	"mooring/internal/turn"
 )
 
@@ -52,7 +53,7 @@ func upstreamOf(a turn.About) string {
 	switch {
 	case a.Upstream == "":
 		return "none"
-	case a.Pin == "":
+	case a.Pin == "", a.Pin == mooring.PinSpill: // no pin is kept
 		return string(a.Upstream)
 	}
 	return string(a.Upstream) + "; pin=" + string(a.Pin)

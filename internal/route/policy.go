@@ -32,13 +32,20 @@ type Candidate struct {
 	Up       bool
 	Drained  bool // takes no new sessions
 	Full     bool
+	Resting  bool // has asked, or all its accounts have, not to be asked for a while
 	Accounts []Account
 }
 
 // Account is one of a candidate's accounts.
 type Account struct {
-	Name   mooring.AccountName
-	Weight int
+	Name    mooring.AccountName
+	Weight  int
+	Resting bool
+}
+
+// Taking are the candidates that take new sessions: those that are not drained.
+func Taking(all []Candidate) []Candidate {
+	return slices.DeleteFunc(slices.Clone(all), func(c Candidate) bool { return c.Drained })
 }
 
 // SetKey names a set of candidates, whatever their order.
@@ -55,7 +62,8 @@ func SetKey(all []Candidate) string {
 }
 
 // Order gives the candidates in the order in which a session without a pin tries them: those that are well and take new
-// sessions first. turn counts the choices made so far, for round_robin.
+// sessions first. None is left out, so that where all are ailing all are tried. turn counts the choices made so far, for
+// round_robin.
 func Order(p Policy, key string, turn uint64, all []Candidate) []Candidate {
 	out := slices.Clone(all)
 	if len(out) < 2 {
@@ -87,11 +95,14 @@ func reluctance(c Candidate) int {
 	if c.Full {
 		r++
 	}
-	if !c.Up {
+	if c.Resting {
 		r += 2
 	}
-	if c.Drained {
+	if !c.Up {
 		r += 4
+	}
+	if c.Drained {
+		r += 8
 	}
 	return r
 }
@@ -118,10 +129,15 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// AccountFor gives the account that a session uses at a candidate, by weighted rendezvous.
+// AccountFor gives the account that a session uses at a candidate, by weighted rendezvous: of those that do not rest, where there
+// is one.
 func AccountFor(key string, c Candidate) mooring.AccountName {
+	awake := slices.ContainsFunc(c.Accounts, func(a Account) bool { return !a.Resting })
 	best, name := math.Inf(-1), mooring.AccountName("")
 	for _, a := range c.Accounts {
+		if awake && a.Resting {
+			continue
+		}
 		if s := score(key, string(c.Name)+"\x00"+string(a.Name), a.Weight); s > best {
 			best, name = s, a.Name
 		}

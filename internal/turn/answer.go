@@ -11,6 +11,7 @@ import (
 	"mooring/internal/forward"
 	"mooring/internal/problem"
 	"mooring/internal/route"
+	"mooring/internal/upstream"
 	"mooring/internal/wire"
 )
 
@@ -19,8 +20,9 @@ func (t *running) answer(ctx context.Context) error {
 	tried := map[mooring.UpstreamName]bool{}
 	for {
 		tried[t.target.Name] = true
-		attempt := mooring.Attempt{Upstream: t.target.Name, Account: t.target.account.Name, State: mooring.Running, StartedAt: t.Now()}
-		res, err := t.Forward.Open(ctx, t.call())
+		began := t.Now()
+		res, err := t.send(ctx, tried)
+		attempt := mooring.Attempt{Upstream: t.target.Name, Account: t.target.account.Name, State: mooring.Running, StartedAt: began}
 		if err != nil {
 			if again, end := t.unanswered(ctx, attempt, err, tried); !again {
 				return end
@@ -52,7 +54,7 @@ func (t *running) unanswered(ctx context.Context, a mooring.Attempt, err error, 
 		out = forward.Outcome{State: mooring.Cancelled, Reason: "The client went away"}
 	}
 	t.finish(&a, out, 0)
-	unreachable := out.State == mooring.Failed && !errors.Is(err, forward.ErrUnusable)
+	unreachable := out.State == mooring.Failed && !errors.Is(err, forward.ErrUnusable) && !errors.Is(err, upstream.ErrFull)
 	if unreachable && t.Rules().FailoverOn.Unreachable && t.next(ctx, tried) {
 		return true, nil
 	}
@@ -101,9 +103,12 @@ func (t *running) next(ctx context.Context, tried map[mooring.UpstreamName]bool)
 		return false
 	}
 	left := slices.DeleteFunc(route.Order(route.Rendezvous, string(t.turn.Session), 0, t.choices), func(c route.Candidate) bool {
-		return tried[c.Name] || !t.mayCarry(c)
+		return tried[c.Name] || !t.mayCarry(c) || !t.takes(c)
 	})
-	if len(left) == 0 || t.settle(ctx) != nil {
+	if len(left) == 0 {
+		return t.comeBack(tried)
+	}
+	if t.settle(ctx) != nil {
 		return false
 	}
 	pin, err := t.Route.Find(ctx, t.turn.Tenant, t.turn.Session, t.choices)
@@ -117,8 +122,11 @@ func (t *running) next(ctx context.Context, tried map[mooring.UpstreamName]bool)
 	case t.pin != nil && t.pin.Bound:
 		mark = mooring.PinMoved
 	}
+	if t.skipped.spills && mark != mooring.PinHit {
+		mark = mooring.PinSpill // its session stays where it is
+	}
 	t.aim(to, mark)
-	t.bound = mark == mooring.PinHit || t.side() // it moves alone
+	t.bound = t.target.mark == mooring.PinHit || mark == mooring.PinSpill || t.side() // it moves alone
 	return t.moveRemote(ctx) == nil
 }
 
@@ -162,7 +170,7 @@ func (t *running) relay(ctx context.Context, res *forward.Response, a mooring.At
 	}
 	out := stopped(ctx, res.Whole())
 	t.finish(&a, out, res.Status)
-	if t.moves(out, res.Status) && t.next(ctx, tried) {
+	if t.moves(out, res.Status) && (t.nextAccount(ctx) || t.next(ctx, tried)) {
 		return true, nil
 	}
 	if err := t.settleAt(ctx); err != nil {

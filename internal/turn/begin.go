@@ -203,7 +203,7 @@ func (t *running) text(content []byte) []byte {
 // choose takes the session's pin, or the policy's choice as a claim, and the session id that the upstream is to get.
 func (t *running) choose(ctx context.Context, c *mooring.Begin) error {
 	s := t.found.Known.ID
-	t.pin = nil
+	t.pin, t.skipped = nil, skipped{}
 	if !t.found.New {
 		pin, err := t.Route.Find(ctx, t.turn.Tenant, s, t.choices)
 		if err != nil {
@@ -213,16 +213,19 @@ func (t *running) choose(ctx context.Context, c *mooring.Begin) error {
 	}
 	switch {
 	case t.pin == nil && t.side():
-		t.aim(t.Route.Order(string(s), t.choices)[0].Name, "")
+		if err := t.aimAnew(ctx, ""); err != nil {
+			return err
+		}
 		t.bound = true // there is nothing to keep
 	case t.pin == nil:
-		first := t.Route.Order(string(s), t.choices)[0]
-		t.aim(first.Name, mooring.PinNew)
+		if err := t.aimAnew(ctx, mooring.PinNew); err != nil {
+			return err
+		}
 		c.Claim, c.Stale = t.asPin(), t.Route.Stale()
 		c.Claim.Bound = false
 	default:
 		t.aim(t.pin.Upstream, mooring.PinHit)
-		t.bound = t.pin.Bound || t.side() // the claim is another turn's to keep or to drop
+		t.bound = t.pin.Bound && !t.otherAccount() || t.side() // the claim is another turn's to keep or to drop
 	}
 	return t.chooseRemote(ctx, c)
 }
@@ -232,10 +235,15 @@ func (t *running) aim(name mooring.UpstreamName, mark mooring.PinMark) {
 	i := slices.IndexFunc(t.choices, func(c route.Candidate) bool { return c.Name == name })
 	u := t.candidates[i]
 	account := route.AccountFor(string(t.found.Known.ID), t.choices[i])
-	if t.pin != nil && t.pin.Upstream == name && t.pin.Account != "" {
+	if t.pin != nil && t.pin.Upstream == name && u.HasAccount(t.pin.Account) {
 		account = t.pin.Account
 	}
-	t.setTarget(target{Upstream: u, account: u.Account(account), mark: mark})
+	to := target{Upstream: u, account: u.Account(account), mark: mark}
+	t.setTarget(to)
+	if mark == mooring.PinHit && t.otherAccount() && t.pin.Account != "" {
+		to.mark = mooring.PinMoved
+		t.setTarget(to)
+	}
 }
 
 // setTarget says where the turn goes, in the turn itself too.

@@ -34,9 +34,13 @@ func (r *Runner) Pass(ctx context.Context, req Pass, sink Sink) error {
 		return err
 	}
 	var lost error
-	for _, u := range to {
+	for i, u := range to {
 		sink.About(About{Upstream: u.Name})
-		res, err := r.Forward.Open(ctx, req.call(u, account))
+		call := req.call(u, account)
+		if i == len(to)-1 || !sameWay(u, &req) { // there is no other one to go to
+			call.Terms = r.patience(req.Caller.Tenant)
+		}
+		res, err := r.Forward.Open(ctx, call)
 		if err == nil {
 			defer res.Close()
 			return passAnswer(res, sink)

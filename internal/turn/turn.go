@@ -215,6 +215,7 @@ type running struct {
 	pin     *mooring.Pin // that the session had, or has won
 	remote  string       // session id for the upstream's session headers
 	target  target
+	skipped skipped
 	resumed *mooring.Turn // the turn that failed and whose next attempt it is; nil for none
 	earlier int           // how many attempts that turn had
 	moved   bool          // that id is not stored yet: the upstream gave it, or the turn moved there
@@ -285,9 +286,11 @@ func clip(s string) string {
 func choicesOf(all []*upstream.Upstream, now time.Time) []route.Candidate {
 	out := make([]route.Candidate, len(all))
 	for i, u := range all {
-		c := route.Candidate{Name: u.Name, Weight: u.Weight, InFlight: u.InFlight(), Up: u.Up(now), Full: u.Full()}
+		c := route.Candidate{
+			Name: u.Name, Weight: u.Weight, InFlight: u.InFlight(), Up: u.Up(now), Full: u.Full(), Drained: u.Drained(), Resting: rests(u.Resting(now)),
+		}
 		for _, a := range u.Accounts {
-			c.Accounts = append(c.Accounts, route.Account{Name: a.Name, Weight: a.Weight})
+			c.Accounts = append(c.Accounts, route.Account{Name: a.Name, Weight: a.Weight, Resting: rests(u.Rest(a.Name, now))})
 		}
 		out[i] = c
 	}

@@ -12,18 +12,14 @@ import (
 	"mooring"
 )
 
-const (
-	checkEvery   = 10 * time.Second
-	checkTimeout = 5 * time.Second
-)
-
 // Fleet is the set of configured upstreams; a reload replaces it and keeps what did not change.
 type Fleet struct {
 	current atomic.Pointer[[]*Upstream]
 
-	mu     sync.Mutex // guards the two below
-	cancel context.CancelFunc
-	wg     *sync.WaitGroup
+	mu      sync.Mutex // guards the fields below
+	drained map[mooring.UpstreamName]time.Time
+	cancel  context.CancelFunc
+	wg      *sync.WaitGroup
 }
 
 // NewFleet makes a fleet of these upstreams. Start begins its checks.
@@ -66,18 +62,26 @@ func (f *Fleet) Candidates(p mooring.Protocol, model string) []*Upstream {
 	return out
 }
 
-// Replace takes over the upstreams of a new configuration; equal ones keep their state and connections.
+// Replace takes over the upstreams of a new configuration. Equal ones stay; one whose name and address stay keeps its state and its
+// connections, whatever else has changed.
 func (f *Fleet) Replace(next []*Upstream) {
 	old := f.All()
 	merged := slices.Clone(next)
 	for i, u := range merged {
-		if j := slices.IndexFunc(old, func(o *Upstream) bool { return same(o.Spec, u.Spec) }); j >= 0 {
+		j := slices.IndexFunc(old, func(o *Upstream) bool {
+			return o.Name == u.Name && o.URL == u.URL && (o.Builtin == nil) == (u.Builtin == nil)
+		})
+		switch {
+		case j < 0:
+		case same(old[j].Spec, u.Spec):
 			merged[i] = old[j]
+		default:
+			u.adopt(old[j])
 		}
 	}
 	f.swap(merged)
 	for _, o := range old {
-		if !slices.Contains(merged, o) {
+		if !slices.ContainsFunc(merged, func(u *Upstream) bool { return u.state == o.state }) {
 			o.closeIdle()
 		}
 	}
@@ -101,10 +105,34 @@ func (f *Fleet) swap(next []*Upstream) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	runs := f.stopLocked()
+	f.markLocked(next)
 	f.current.Store(&next)
 	if runs {
 		f.startLocked()
 	}
+}
+
+// SetDrained says which upstreams operators drain, and since when. Names that the configuration does not have are kept: it may get
+// them.
+func (f *Fleet) SetDrained(since map[mooring.UpstreamName]time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.drained = since
+	f.markLocked(f.All())
+}
+
+func (f *Fleet) markLocked(all []*Upstream) {
+	for _, u := range all {
+		_, drained := f.drained[u.Name]
+		u.state.drained.Store(drained)
+	}
+}
+
+// DrainedSince gives when an upstream was drained; zero where it is not.
+func (f *Fleet) DrainedSince(name mooring.UpstreamName) time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.drained[name]
 }
 
 // Start begins the active checks of the upstreams that have one.
@@ -142,18 +170,5 @@ func (f *Fleet) Close() {
 	f.stopLocked()
 	for _, u := range f.All() {
 		u.closeIdle()
-	}
-}
-
-func (u *Upstream) checkLoop(ctx context.Context) {
-	tick := time.NewTicker(checkEvery)
-	defer tick.Stop()
-	for {
-		u.check(ctx)
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
 	}
 }

@@ -32,7 +32,6 @@ func TestReplace(t *testing.T) {
 	first := server(t, spec)
 	f := upstream.NewFleet([]*upstream.Upstream{first, server(t, upstream.Spec{Name: "u2", URL: "http://127.0.0.1:2"})})
 	t.Cleanup(f.Close)
-	first.Failed(time.Now())
 	f.Replace([]*upstream.Upstream{server(t, upstream.Spec{Name: "u3"}), server(t, spec)})
 	if f.Get("u1") != first || f.Get("u2") != nil || f.All()[0].Name != "u3" {
 		t.Error("an equal upstream has lost its state, or the new order is not taken over")
@@ -135,7 +134,7 @@ func TestCheckWhoseServerIsGone(t *testing.T) {
 	f.Start()
 	defer f.Close()
 	eventually(t, "a server where nobody listens is down", func() bool { return !u.Up(time.Now()) })
-	if u.Succeeded(); u.Up(time.Now()) {
+	if enter(t, u).Began(); u.Up(time.Now()) {
 		t.Error("an old answer outweighs the check")
 	}
 }
@@ -180,4 +179,31 @@ func TestCloseEndsACheckThatHangs(t *testing.T) {
 		t.Error("the end of the program counts against the server")
 	}
 	f.Close() // a second one does no harm
+}
+
+func TestChecksOpenTheCircuitStepByStep(t *testing.T) {
+	t.Parallel()
+	var status atomic.Int64
+	status.Store(http.StatusServiceUnavailable)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) }))
+	defer s.Close()
+	u := server(t, upstream.Spec{URL: s.URL, Health: "/health"})
+	f := upstream.NewFleet([]*upstream.Upstream{u})
+	defer f.Close()
+	for _, step := range []struct {
+		status int
+		want   upstream.Standing
+	}{
+		{http.StatusServiceUnavailable, upstream.Shaky},
+		{http.StatusServiceUnavailable, upstream.Silent},
+		{http.StatusOK, upstream.Well},
+		{http.StatusServiceUnavailable, upstream.Shaky},
+	} {
+		status.Store(int64(step.status))
+		f.Start() // asks at once
+		eventually(t, "the check is seen", func() bool { return u.Standing(time.Now()) == step.want })
+	}
+	if all, failed := u.Requests(); all != 0 || failed != 0 || u.InFlight() != 0 {
+		t.Errorf("%d requests, %d failed: checks are none", all, failed)
+	}
 }

@@ -1,10 +1,13 @@
 // Package upstream owns what is known of the servers that answer: their addresses, transports, accounts, how many requests
-// are in flight at each and whether they are well. It never chooses between them (route does) and never talks to a client.
+// are in flight at each, who waits for a place, whether they are well and whether they are drained. It never chooses between them
+// (route does) and never talks to a client.
 //
-// A Fleet with health checks runs one goroutine per checked upstream; Close ends them and waits.
+// A Fleet with health checks runs one goroutine per checked upstream, and Drains one that follows what other replicas drain; Close
+// ends them and waits.
 package upstream
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"path"
@@ -68,16 +71,24 @@ type Upstream struct {
 	Spec
 	Base      *url.URL
 	transport http.RoundTripper
-
-	inFlight atomic.Int64
-	requests atomic.Int64
-	failures atomic.Int64
-	health   health
+	state     *state
 }
 
-// New makes an upstream with a transport of its own. The address must be one that url.Parse takes.
+// state is what is known of a server besides its configuration: a reload that changes the one keeps the other.
+type state struct {
+	places   places
+	circuit  circuit
+	rests    rests
+	requests atomic.Int64
+	failures atomic.Int64
+	spills   atomic.Int64
+	drained  atomic.Bool
+}
+
+// New makes an upstream with a transport of its own, so that a slow server takes no other one's connections. The address must be
+// one that url.Parse takes.
 func New(s Spec) (*Upstream, error) {
-	u := &Upstream{Spec: s, transport: s.Builtin}
+	u := &Upstream{Spec: s, transport: s.Builtin, state: &state{}}
 	base, err := url.Parse(strings.TrimSuffix(s.URL, "/"))
 	if err != nil {
 		return nil, err
@@ -88,7 +99,20 @@ func New(s Spec) (*Upstream, error) {
 	} else if s.URL == "" {
 		u.Base = &url.URL{Scheme: "http", Host: "builtin.invalid"}
 	}
+	u.state.places.resize(s.MaxInFlight)
+	u.state.rests.keep(s.Accounts)
 	return u, nil
+}
+
+// adopt takes over the state and the connections of the same server under an older configuration. What is in flight there counts
+// here too.
+func (u *Upstream) adopt(old *Upstream) {
+	u.state, u.transport = old.state, old.transport
+	u.state.places.resize(u.MaxInFlight)
+	u.state.rests.keep(u.Accounts)
+	if u.Health != old.Health {
+		u.state.circuit.checked("")
+	}
 }
 
 // Server is the address without what may differ between two upstreams of one server: name, models, keys.
@@ -97,28 +121,59 @@ func (u *Upstream) Server() string { return strings.ToLower(u.Origin()) + u.Base
 // Origin is scheme, host and port: what decides where a client's own credential may go.
 func (u *Upstream) Origin() string { return u.Base.Scheme + "://" + u.Base.Host }
 
-// RoundTrip sends one request; Enter and Leave around it count it as in flight.
+// RoundTrip sends one request; the Visit around it counts it as in flight.
 func (u *Upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	return u.transport.RoundTrip(r)
 }
 
-// Enter counts a request in; the caller calls Leave when its answer has ended.
-func (u *Upstream) Enter() {
-	u.inFlight.Add(1)
-	u.requests.Add(1)
+// InFlight is the number of requests that have not ended.
+func (u *Upstream) InFlight() int {
+	taken, _ := u.state.places.count()
+	return taken
 }
 
-// Leave counts a request out.
-func (u *Upstream) Leave() { u.inFlight.Add(-1) }
+// Waiting is the number of requests that wait for a place.
+func (u *Upstream) Waiting() int {
+	_, waiting := u.state.places.count()
+	return waiting
+}
 
-// InFlight is the number of requests that have not ended.
-func (u *Upstream) InFlight() int { return int(u.inFlight.Load()) }
-
-// Requests and failures since the start.
-func (u *Upstream) Requests() (all, failed int64) { return u.requests.Load(), u.failures.Load() }
+// Requests and failures since the start. A failure is a request that got no answer, or an error of the server.
+func (u *Upstream) Requests() (all, failed int64) {
+	return u.state.requests.Load(), u.state.failures.Load()
+}
 
 // Full says that the upstream takes no more requests now.
-func (u *Upstream) Full() bool { return u.MaxInFlight > 0 && u.InFlight() >= u.MaxInFlight }
+func (u *Upstream) Full() bool { return u.state.places.full() }
+
+// Spilled counts a turn that went elsewhere, once, because the server was full: its session stays at home here.
+func (u *Upstream) Spilled() { u.state.spills.Add(1) }
+
+// Spills is how many turns did so since the start.
+func (u *Upstream) Spills() int64 { return u.state.spills.Load() }
+
+// Drained says that operators want no new sessions here.
+func (u *Upstream) Drained() bool { return u.state.drained.Load() }
+
+// Standing is how the server stands.
+func (u *Upstream) Standing(now time.Time) Standing { return u.state.circuit.standing(now) }
+
+// Up says whether the server is believed to answer. A server that is not up is asked last, not never.
+func (u *Upstream) Up(now time.Time) bool { return u.Standing(now) == Well }
+
+// Circuit is the state of the server's circuit breaker.
+func (u *Upstream) Circuit(now time.Time) Circuit { return u.state.circuit.state(now) }
+
+// Ailment says in a sentence part why the server should not be asked; empty where it should. It names no address.
+func (u *Upstream) Ailment(now time.Time) string {
+	if why := u.state.circuit.ailment(now); why != "" {
+		return why
+	}
+	if r := u.Resting(now); r != (Rest{}) {
+		return fmt.Sprintf("status %d, rests until %s", r.Status, r.Until.UTC().Format(time.RFC3339))
+	}
+	return ""
+}
 
 // Understands says whether the upstream speaks a protocol.
 func (u *Upstream) Understands(p mooring.Protocol) bool {
@@ -166,4 +221,9 @@ func (u *Upstream) Account(name mooring.AccountName) Account {
 		return u.Accounts[0]
 	}
 	return Account{}
+}
+
+// HasAccount says that the upstream has an account of that name.
+func (u *Upstream) HasAccount(name mooring.AccountName) bool {
+	return slices.ContainsFunc(u.Accounts, func(a Account) bool { return a.Name == name })
 }

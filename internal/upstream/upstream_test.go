@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -133,82 +132,6 @@ func TestAccount(t *testing.T) {
 	if got := server(t, upstream.Spec{}).Account("a"); got != (upstream.Account{}) {
 		t.Errorf("Account of a server without one = %s", got.Name)
 	}
-}
-
-func TestCounts(t *testing.T) {
-	t.Parallel()
-	u := server(t, upstream.Spec{MaxInFlight: 2})
-	u.Enter()
-	if u.Full() {
-		t.Error("full with one of two")
-	}
-	u.Enter()
-	if !u.Full() || u.InFlight() != 2 {
-		t.Errorf("full = %v with %d in flight of two", u.Full(), u.InFlight())
-	}
-	u.Leave()
-	u.Failed(time.Time{})
-	if all, failed := u.Requests(); u.Full() || all != 2 || failed != 1 {
-		t.Errorf("full = %v, %d requests, %d failed", u.Full(), all, failed)
-	}
-	if free := server(t, upstream.Spec{}); free.Full() {
-		t.Error("full without a limit")
-	}
-}
-
-func TestPenalty(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	after := func(d time.Duration) time.Time { return now.Add(d) }
-	t.Run("each failure in a row makes the wait longer, up to a bound", func(t *testing.T) {
-		t.Parallel()
-		u, at := server(t, upstream.Spec{}), now
-		for _, wait := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second, 30 * time.Second} {
-			u.Failed(at)
-			if u.Up(at) || u.Up(at.Add(wait-1)) || !u.Up(at.Add(wait)) {
-				t.Errorf("not out for exactly %v", wait)
-			}
-			at = at.Add(wait)
-		}
-	})
-	t.Run("requests that fail together count once", func(t *testing.T) {
-		t.Parallel()
-		u := server(t, upstream.Spec{})
-		for i := range 20 {
-			u.Failed(after(time.Duration(i) * time.Millisecond))
-		}
-		if !u.Up(after(2 * time.Second)) {
-			t.Error("out for more than two seconds")
-		}
-		if _, failed := u.Requests(); failed != 20 {
-			t.Errorf("%d failures counted, want 20", failed)
-		}
-	})
-	t.Run("it says why", func(t *testing.T) {
-		t.Parallel()
-		u := server(t, upstream.Spec{})
-		u.Failed(now)
-		u.Failed(after(2 * time.Second))
-		for at, want := range map[time.Duration]string{5 * time.Second: "no answer 2 times in a row", 6 * time.Second: ""} {
-			if got := u.Ailment(after(at)); got != want {
-				t.Errorf("after %v: %q, want %q", at, got, want)
-			}
-		}
-	})
-	t.Run("an answer ends it", func(t *testing.T) {
-		t.Parallel()
-		u := server(t, upstream.Spec{})
-		u.Failed(now)
-		u.Failed(after(2 * time.Second))
-		u.Succeeded()
-		if !u.Up(after(2 * time.Second)) {
-			t.Error("still out after an answer")
-		}
-		u.Failed(after(3 * time.Second))
-		if !u.Up(after(5 * time.Second)) {
-			t.Error("failures of before the answer still count")
-		}
-	})
 }
 
 // builtin answers without a network.

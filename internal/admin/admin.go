@@ -1,6 +1,6 @@
 // Package admin serves what those need who run the program: health, readiness, metrics and the upstreams as they stand.
 //
-// It reads only, and knows no tenant's text: live events are numbers and ids. Its goroutines are the hub's, one for each tenant that
+// It knows no tenant's text: live events are numbers and ids. All that it changes is which upstreams are drained. Its goroutines are the hub's, one for each tenant that
 // somebody listens to; they end with the last listener's request.
 package admin
 
@@ -25,6 +25,7 @@ type Options struct {
 	Ready     func(context.Context) error                 // nil where the store can be written and no drain has begun
 	Upstreams func() []UpstreamView                       // as they stand now, in the order of the configuration
 	Load      func(context.Context) (map[mooring.UpstreamName]Load, error)
+	Drains    Drainer
 	Metrics   http.Handler
 	Hub       *Hub            // of live events
 	Draining  <-chan struct{} // closed once the server drains: live events end then
@@ -45,6 +46,8 @@ func (a *API) Mount(mux Mux) {
 	mux.Handle("GET /readyz", http.HandlerFunc(a.ready))
 	mux.Handle("GET /metrics", a.operator(a.o.Metrics))
 	mux.Handle("GET /api/upstreams", http.HandlerFunc(a.upstreams))
+	mux.Handle("POST /api/upstreams/{name}/drain", a.drained(a.o.Drains.Drain))
+	mux.Handle("POST /api/upstreams/{name}/resume", a.drained(a.o.Drains.Resume))
 	mux.Handle("GET /api/events", http.HandlerFunc(a.events))
 }
 

@@ -32,8 +32,35 @@ func people(r *http.Request) (mooring.Caller, error) {
 	return mooring.Caller{}, mooring.Errorf(mooring.CodeInvalidAPIKey, "send a key")
 }
 
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// drains notes what is asked of it.
+type drains []string
+
+func (d *drains) Drain(_ context.Context, name mooring.UpstreamName) error {
+	return d.note("drain", name)
+}
+
+func (d *drains) Resume(_ context.Context, name mooring.UpstreamName) error {
+	return d.note("resume", name)
+}
+
+func (d *drains) note(what string, name mooring.UpstreamName) error {
+	*d = append(*d, what+" "+string(name))
+	if name == "nobody" {
+		return mooring.Errorf(mooring.CodeNotFound, "no such upstream")
+	}
+	return nil
+}
+
 func ask(t *testing.T, ready error, key, path string) (answer *httptest.ResponseRecorder, log string) {
 	t.Helper()
+	return send(t, &drains{}, ready, key, http.MethodGet+" "+path)
+}
+
+func send(t *testing.T, d *drains, ready error, key, what string) (answer *httptest.ResponseRecorder, log string) {
+	t.Helper()
+	method, path, _ := strings.Cut(what, " ")
 	var lines bytes.Buffer
 	mux := http.NewServeMux()
 	admin.New(admin.Options{
@@ -43,9 +70,10 @@ func ask(t *testing.T, ready error, key, path string) (answer *httptest.Response
 			return []admin.UpstreamView{
 				{
 					Name: "harbour", Health: "healthy", Models: []string{"a&b"}, Protocol: "openai", URL: "http://127.0.0.1:8642",
-					InFlight: 2, Requests: 10, Failures: 1,
+					Circuit: "closed", InFlight: 2, MaxInFlight: 4, Waiting: 1, Requests: 10, Failures: 1, Spills: 5,
+					Accounts: []admin.AccountView{{Name: "one", Requests: 6, Refused: 1, RestUntil: noon}, {Name: "two", Requests: 4}},
 				},
-				{Name: "demo", Health: "draining", Protocol: "both", Reason: "health check: status 503"},
+				{Name: "demo", Health: "draining", Protocol: "both", Circuit: "open", DrainedSince: noon, Reason: "health check: status 503", RestUntil: noon},
 			}
 		},
 		Load: func(context.Context) (map[mooring.UpstreamName]admin.Load, error) {
@@ -54,10 +82,11 @@ func ask(t *testing.T, ready error, key, path string) (answer *httptest.Response
 			}
 			return map[mooring.UpstreamName]admin.Load{"harbour": {Pinned: 3, Turns: 7, Errors: 2, FirstP50: new(time.Second), WholeP95: new(time.Minute)}}, nil
 		},
+		Drains:  d,
 		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "some metrics") }),
 		Log:     slog.New(slog.NewTextHandler(&lines, nil)),
 	}).Mount(mux)
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+	r := httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody)
 	r.Header.Set("X-Mooring-Key", key)
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, r)
@@ -67,13 +96,18 @@ func ask(t *testing.T, ready error, key, path string) (answer *httptest.Response
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	const (
+		harbour = `{"name":"harbour","health":"healthy","models":["a&b"],"protocol":"openai",` +
+			`"url":"http://127.0.0.1:8642","circuit":"closed","drained":false,"drained_since":null,"in_flight":2,"max_in_flight":4,"waiting":1,` +
+			`"requests":10,"failures":1,"spills":5,"reason":null,"rest_until":null,` +
+			`"accounts":[{"name":"one","requests":6,"refused":1,"rest_until":"2026-03-01T12:00:00Z"},{"name":"two","requests":4,"refused":0,"rest_until":null}],` +
+			`"pinned":3,"turns_last_hour":7,"errors_last_hour":2,"first_byte_p50_ms":1000,"duration_p50_ms":null,"duration_p95_ms":60000}`
+		demo = `{"name":"demo","health":"draining","models":[],"protocol":"both","url":"","circuit":"open","drained":true,` +
+			`"drained_since":"2026-03-01T12:00:00Z","in_flight":0,"max_in_flight":0,"waiting":0,"requests":0,"failures":0,"spills":0,` +
+			`"reason":"health check: status 503","rest_until":"2026-03-01T12:00:00Z","accounts":[],` +
+			`"pinned":0,"turns_last_hour":0,"errors_last_hour":0,"first_byte_p50_ms":null,"duration_p50_ms":null,"duration_p95_ms":null}`
 		forUser = `{"upstreams":[{"name":"harbour","health":"healthy","models":["a&b"]},` +
 			`{"name":"demo","health":"draining","models":[]}]}`
-		forOperator = `{"upstreams":[{"name":"harbour","health":"healthy","models":["a&b"],"protocol":"openai",` +
-			`"url":"http://127.0.0.1:8642","in_flight":2,"requests":10,"failures":1,"reason":null,"pinned":3,"turns_last_hour":7,` +
-			`"errors_last_hour":2,"first_byte_p50_ms":1000,"duration_p50_ms":null,"duration_p95_ms":60000},` +
-			`{"name":"demo","health":"draining","models":[],"protocol":"both","url":"","in_flight":0,"requests":0,"failures":0,` +
-			`"reason":"health check: status 503","pinned":0,"turns_last_hour":0,"errors_last_hour":0,"first_byte_p50_ms":null,"duration_p50_ms":null,"duration_p95_ms":null}]}`
+		forOperator = `{"upstreams":[` + harbour + `,` + demo + `]}`
 	)
 	for _, row := range []struct {
 		name      string
@@ -125,5 +159,34 @@ func TestUpstreamsAreShownThoughTheStoreIsAway(t *testing.T) {
 	}
 	if !strings.Contains(log, errDraining.Error()) {
 		t.Errorf("the log does not tell why: %q", log)
+	}
+}
+
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		rule   string
+		key    string
+		path   string
+		status int
+		want   string // in the body
+		asked  string
+	}{
+		{"an operator drains, and sees how it stands then", "root", "/api/upstreams/demo/drain", 200, `"drained":true`, "drain demo"},
+		{"an operator resumes", "root", "/api/upstreams/harbour/resume", 200, `"pinned":3`, "resume harbour"},
+		{"an unknown upstream", "root", "/api/upstreams/nobody/drain", 404, "not_found", "drain nobody"},
+		{"an upstream that a reload took out", "root", "/api/upstreams/gone/drain", 204, "", "drain gone"},
+		{"a user drains nothing", "alice", "/api/upstreams/demo/drain", 403, "operator_required", ""},
+		{"nor resumes, whether it is there or not", "alice", "/api/upstreams/nobody/resume", 403, "operator_required", ""},
+		{"nobody does without a key", "", "/api/upstreams/demo/drain", 401, "invalid_api_key", ""},
+	} {
+		t.Run(row.rule, func(t *testing.T) {
+			t.Parallel()
+			d := &drains{}
+			w, _ := send(t, d, nil, row.key, "POST "+row.path)
+			if w.Code != row.status || !strings.Contains(w.Body.String(), row.want) || strings.Join(*d, ",") != row.asked {
+				t.Errorf("POST %s = %d %s, asked %v; want %d with %s, asked %q", row.path, w.Code, w.Body, *d, row.status, row.want, row.asked)
+			}
+		})
 	}
 }

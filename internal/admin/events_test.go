@@ -115,7 +115,7 @@ func newHouse(t *testing.T) *house {
 			}
 			return people(r)
 		},
-		Hub: h.hub, Draining: h.drain, Log: log,
+		Hub: h.hub, Drains: &drains{}, Draining: h.drain, Log: log,
 	}).Mount(h.routes)
 	return h
 }

@@ -15,12 +15,27 @@ type UpstreamView struct {
 	Health string // "healthy", "unhealthy", "draining" or "unknown"
 	Models []string
 
-	Protocol string
-	URL      string // without credentials; empty for a built-in model
-	InFlight int
-	Requests int64  // since the start
-	Failures int64  // of those
-	Reason   string // why it is not well; empty where it is
+	Protocol     string
+	URL          string // without credentials; empty for a built-in model
+	Circuit      string // "closed", "open" or "half_open"
+	DrainedSince time.Time
+	InFlight     int
+	MaxInFlight  int   // 0 for no limit
+	Waiting      int   // for a place
+	Requests     int64 // since the start
+	Failures     int64 // of those: without an answer, or answered with an error of the server
+	Spills       int64 // turns that another one answered because this one was full
+	Reason       string
+	RestUntil    time.Time // the upstream asked for it; zero where it does not rest
+	Accounts     []AccountView
+}
+
+// AccountView is one of several accounts at an upstream: by its name, never its credential.
+type AccountView struct {
+	Name      mooring.AccountName
+	Requests  int64 // since the start
+	Refused   int64 // of those: 401, 402, 403 or 429
+	RestUntil time.Time
 }
 
 // Load is what upstreams bear, as the store tells it.
@@ -45,13 +60,28 @@ type publicUpstream struct {
 
 type operatorUpstream struct {
 	publicUpstream
-	Protocol string  `json:"protocol"`
-	URL      string  `json:"url"`
-	InFlight int     `json:"in_flight"`
-	Requests int64   `json:"requests"`
-	Failures int64   `json:"failures"`
-	Reason   *string `json:"reason"`
+	Protocol     string        `json:"protocol"`
+	URL          string        `json:"url"`
+	Circuit      string        `json:"circuit"`
+	Drained      bool          `json:"drained"`
+	DrainedSince *time.Time    `json:"drained_since"`
+	InFlight     int           `json:"in_flight"`
+	MaxInFlight  int           `json:"max_in_flight"`
+	Waiting      int           `json:"waiting"`
+	Requests     int64         `json:"requests"`
+	Failures     int64         `json:"failures"`
+	Spills       int64         `json:"spills"`
+	Reason       *string       `json:"reason"`
+	RestUntil    *time.Time    `json:"rest_until"`
+	Accounts     []accountView `json:"accounts"`
 	loadView
+}
+
+type accountView struct {
+	Name      mooring.AccountName `json:"name"`
+	Requests  int64               `json:"requests"`
+	Refused   int64               `json:"refused"`
+	RestUntil *time.Time          `json:"rest_until"`
 }
 
 // loadView is null throughout where the store cannot be asked.
@@ -120,14 +150,26 @@ func forUsers(u *UpstreamView) publicUpstream {
 }
 
 func forOperators(u *UpstreamView) operatorUpstream {
+	accounts := make([]accountView, len(u.Accounts))
+	for i, a := range u.Accounts {
+		accounts[i] = accountView{Name: a.Name, Requests: a.Requests, Refused: a.Refused, RestUntil: moment(a.RestUntil)}
+	}
 	return operatorUpstream{
 		publicUpstream: forUsers(u),
 		Protocol:       u.Protocol,
 		URL:            u.URL,
+		Circuit:        u.Circuit,
+		Drained:        !u.DrainedSince.IsZero(),
+		DrainedSince:   moment(u.DrainedSince),
 		InFlight:       u.InFlight,
+		MaxInFlight:    u.MaxInFlight,
+		Waiting:        u.Waiting,
 		Requests:       u.Requests,
 		Failures:       u.Failures,
+		Spills:         u.Spills,
 		Reason:         known(u.Reason),
+		RestUntil:      moment(u.RestUntil),
+		Accounts:       accounts,
 	}
 }
 
@@ -136,4 +178,11 @@ func known(text string) *string {
 		return nil
 	}
 	return &text
+}
+
+func moment(at time.Time) *time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return new(at.UTC())
 }

@@ -52,6 +52,7 @@ type App struct {
 	secret []byte
 
 	fleet  *upstream.Fleet
+	drains *upstream.Drains
 	record *record.Writer
 	index  *search.Index
 	route  *route.Picker
@@ -116,6 +117,11 @@ func (a *App) takeUp(ctx context.Context) error {
 	if err := a.record.Start(ctx); err != nil {
 		return &config.Error{Key: "store", Msg: fmt.Sprintf("cannot take up what was left: %v", err)}
 	}
+	if err := a.drains.Load(ctx); err != nil {
+		return &config.Error{Key: "store", Msg: fmt.Sprintf("cannot read which upstreams are drained: %v", err)}
+	}
+	a.drains.Start() //nolint:contextcheck // it runs until it is closed
+	a.onStop(a.drains.Close)
 	return nil
 }
 
@@ -146,6 +152,8 @@ func (a *App) build(cfg *config.Config) {
 	a.onStop(a.record.Close)
 	a.fleet.Start()
 	a.onStop(a.fleet.Close)
+	a.followDrains(cfg)
+	a.metrics.WatchUpstreams(a.upstreamStates)
 	a.route = route.New(route.Options{
 		Store: a.reader, Log: a.record, Logger: a.opts.Log, Now: a.opts.Now, Policy: route.Policy(cfg.Routing.Policy), PinIdle: cfg.Routing.PinIdle,
 	})

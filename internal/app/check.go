@@ -22,8 +22,14 @@ const checkTimeout = 5 * time.Second
 type CheckDeps struct {
 	// Client asks the upstreams; redirects are not followed, whatever it says.
 	Client *http.Client
-	// Store opens the store, reads from it and closes it; it gives how many rows belong to no tenant. Nil leaves the store out.
-	Store func(ctx context.Context, cfg config.Config) (stray int, err error)
+	// Store opens the store, reads from it and closes it. Nil leaves the store out.
+	Store func(ctx context.Context, cfg config.Config) (StoreFindings, error)
+}
+
+// StoreFindings is what a check reads from the store.
+type StoreFindings struct {
+	Stray   int                                // rows that belong to no tenant
+	Drained map[mooring.UpstreamName]time.Time // upstreams that take no new sessions, and since when
 }
 
 // Check says on one line each what is fine and what is not; it gives false where something is not.
@@ -33,6 +39,9 @@ func Check(ctx context.Context, cfg config.Config, deps CheckDeps, out io.Writer
 	c.store(ctx)
 	for _, u := range cfg.Upstreams {
 		c.upstream(ctx, u)
+		if since, drained := c.drained[u.Name]; drained {
+			c.note("upstream %s: drained since %s, takes no new sessions", u.Name, since.UTC().Format(time.RFC3339))
+		}
 	}
 	if c.fine {
 		c.ok("everything checked is fine")
@@ -48,6 +57,8 @@ type checker struct {
 	client *http.Client
 	out    io.Writer
 	fine   bool
+
+	drained map[mooring.UpstreamName]time.Time // as the store says
 }
 
 func (c *checker) ok(format string, args ...any)   { c.line("ok  ", format, args...) }
@@ -84,12 +95,13 @@ func (c *checker) store(ctx context.Context) {
 		c.note("store %s: not checked", c.cfg.Store)
 		return
 	}
-	stray, err := c.deps.Store(ctx, c.cfg)
+	found, err := c.deps.Store(ctx, c.cfg)
+	c.drained = found.Drained
 	switch {
 	case err != nil:
 		c.fail("store %s: %v", c.cfg.Store, err)
-	case stray > 0:
-		c.fail("store %s: %d rows belong to no tenant and nobody can read them", c.cfg.Store, stray)
+	case found.Stray > 0:
+		c.fail("store %s: %d rows belong to no tenant and nobody can read them", c.cfg.Store, found.Stray)
 	default:
 		c.ok("store %s", c.cfg.Store)
 	}

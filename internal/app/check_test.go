@@ -7,7 +7,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
+	"mooring"
 	"mooring/internal/app"
 	"mooring/internal/config"
 )
@@ -78,9 +80,13 @@ func TestCheck(t *testing.T) {
 
 func TestCheckStoreAndConfiguration(t *testing.T) {
 	t.Parallel()
-	store := func(stray int, err error) func(context.Context, config.Config) (int, error) {
-		return func(context.Context, config.Config) (int, error) { return stray, err }
+	finds := func(f app.StoreFindings, err error) func(context.Context, config.Config) (app.StoreFindings, error) {
+		return func(context.Context, config.Config) (app.StoreFindings, error) { return f, err }
 	}
+	store := func(stray int, err error) func(context.Context, config.Config) (app.StoreFindings, error) {
+		return finds(app.StoreFindings{Stray: stray}, err)
+	}
+	since := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, row := range []struct {
 		rule string
 		cfg  func(*config.Config)
@@ -91,6 +97,12 @@ func TestCheckStoreAndConfiguration(t *testing.T) {
 		{"a store that opens is fine", nil, app.CheckDeps{Store: store(0, nil)}, true, "ok   store sqlite:mooring.db\n"},
 		{"a store that does not open is not", nil, app.CheckDeps{Store: store(0, errors.New("disk\nfull"))}, false, "FAIL store sqlite:mooring.db: disk full\n"},
 		{"rows without tenant are not", nil, app.CheckDeps{Store: store(3, nil)}, false, "FAIL store sqlite:mooring.db: 3 rows belong to no tenant"},
+		{
+			"a drained upstream is named",
+			func(c *config.Config) { c.Upstreams = []config.Upstream{{Name: "demo", Builtin: "echo"}} },
+			app.CheckDeps{Store: finds(app.StoreFindings{Drained: map[mooring.UpstreamName]time.Time{"demo": since, "gone": since}}, nil)},
+			true, "note upstream demo: drained since 2026-03-01T12:00:00Z, takes no new sessions\n",
+		},
 		{"a store that was not asked", nil, app.CheckDeps{}, true, "note store sqlite:mooring.db: not checked"},
 		{"no file", nil, app.CheckDeps{}, true, "ok   configuration: no file, defaults"},
 		{"a file", func(c *config.Config) { c.Found, c.Path = true, "m.yaml" }, app.CheckDeps{}, true, "ok   configuration m.yaml"},

@@ -12,7 +12,6 @@ import (
 	"mooring/internal/config"
 	"mooring/internal/serve"
 	"mooring/internal/telemetry"
-	"mooring/internal/upstream"
 	"mooring/internal/web"
 	"mooring/internal/workspace"
 )
@@ -29,7 +28,7 @@ func (a *App) handler(cfg *config.Config) http.Handler {
 	}).Mount(mux)
 	a.signInRoutes(cfg).Mount(mux)
 	workspace.NewPages(web.Embedded()).Mount(mux)
-	admin.New(admin.Options{Caller: a.server.Caller, Ready: a.ready, Upstreams: a.upstreamViews, Load: a.load.read, Metrics: a.metrics.Handler(), Hub: a.hub, Draining: a.server.Draining(), Log: a.opts.Log}).Mount(mux)
+	admin.New(admin.Options{Caller: a.server.Caller, Ready: a.ready, Upstreams: a.upstreamViews, Load: a.load.read, Drains: a.drains, Metrics: a.metrics.Handler(), Hub: a.hub, Draining: a.server.Draining(), Log: a.opts.Log}).Mount(mux)
 	return a.server.Wrap(mux)
 }
 
@@ -72,38 +71,6 @@ func (a *App) ready(ctx context.Context) error {
 	return a.store.Ping(ctx)
 }
 
-// health is how an upstream does, as lists of upstreams say it.
-type health string
-
-const (
-	healthy health = "healthy"
-	ailing  health = "unhealthy"
-	unasked health = "unknown"
-)
-
-func (a *App) healthOf(u *upstream.Upstream) health {
-	all, _ := u.Requests()
-	switch {
-	case !u.Up(a.opts.Now()):
-		return ailing
-	case all == 0 && u.Health == "" && u.Builtin == nil:
-		return unasked
-	}
-	return healthy
-}
-
-func (a *App) upstreamViews() []admin.UpstreamView {
-	var out []admin.UpstreamView
-	for _, u := range a.fleet.All() {
-		all, failed := u.Requests()
-		out = append(out, admin.UpstreamView{
-			Name: u.Name, Health: string(a.healthOf(u)), Models: u.Models, Protocol: string(u.Speaks), URL: u.URL, InFlight: u.InFlight(), Requests: all,
-			Failures: failed, Reason: u.Ailment(a.opts.Now()),
-		})
-	}
-	return out
-}
-
 // count feeds the metrics with a turn that ended.
 func (a *App) count(t *mooring.Turn) {
 	end := telemetry.TurnEnd{Protocol: string(t.Protocol), State: string(t.State), Upstream: string(t.Upstream), Duration: t.EndedAt.Sub(t.StartedAt)}
@@ -111,6 +78,9 @@ func (a *App) count(t *mooring.Turn) {
 		end.FirstByte = t.FirstAt.Sub(t.StartedAt)
 	}
 	a.metrics.TurnEnded(end)
+	if t.Pin == mooring.PinMoved {
+		a.metrics.UpstreamMoved(string(t.Upstream))
+	}
 	for i := range t.Attempts {
 		at := &t.Attempts[i]
 		a.metrics.UpstreamAnswered(telemetry.UpstreamAnswer{Upstream: string(at.Upstream), Outcome: string(at.State)})

@@ -114,8 +114,8 @@ func TestStoreOfARunningServerIsInUse(t *testing.T) {
 	if failedKey(err) != "store" || !strings.HasSuffix(err.Error(), "mooring.db is in use by another mooring") {
 		t.Errorf("second Start: %v, want the store to be in use", err)
 	}
-	if stray, err := app.CheckStore(t.Context(), p.load()); err != nil || stray != 0 {
-		t.Errorf("a check beside the server: %d, %v; want it good", stray, err)
+	if found, err := app.CheckStore(t.Context(), p.load()); err != nil || found.Stray != 0 {
+		t.Errorf("a check beside the server: %d, %v; want it good", found.Stray, err)
 	}
 	if got := p.turnState(r); got != "completed" {
 		t.Errorf("state = %v, want completed", got)

@@ -114,24 +114,27 @@ func writeSynced(path string, data []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// CheckStore opens the store, reads from it and closes it; it gives how many rows belong to no tenant. It works beside a
-// server that has the store, too.
-func CheckStore(ctx context.Context, cfg config.Config) (stray int, err error) {
+// CheckStore opens the store, reads from it and closes it. It works beside a server that has the store, too.
+func CheckStore(ctx context.Context, cfg config.Config) (found StoreFindings, err error) {
 	secret, err := secretOf(&cfg)
 	if err != nil {
-		return 0, err
+		return found, err
 	}
 	store, err := openAs(ctx, cfg, sqlite.Options{BlobKey: secret, Look: true})
 	if err != nil {
-		return 0, err
+		return found, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }() //nolint:contextcheck // closing is not cut short
 	ctx, cancel := context.WithTimeout(ctx, storeCheckTimeout)
 	defer cancel()
-	if err := store.Ping(ctx); err != nil {
-		return 0, err
+	if err = store.Ping(ctx); err != nil {
+		return found, err
 	}
-	return store.Stray(ctx)
+	if found.Drained, err = store.Drained(ctx); err != nil {
+		return found, err
+	}
+	found.Stray, err = store.Stray(ctx)
+	return found, err
 }
 
 const storeCheckTimeout = 10 * time.Second

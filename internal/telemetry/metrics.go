@@ -19,6 +19,7 @@ type Metrics struct {
 	streams          prometheus.Gauge
 	tokens           *prometheus.CounterVec
 	upstreamRequests *prometheus.CounterVec
+	moves            *prometheus.CounterVec
 	sessions         *prometheus.CounterVec
 	commits          *prometheus.CounterVec
 	commitSeconds    prometheus.Histogram
@@ -50,6 +51,9 @@ func NewMetrics() *Metrics {
 		upstreamRequests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mooring_upstream_requests_total", Help: "Requests to upstreams, by what became of them.",
 		}, []string{"upstream", "outcome"}),
+		moves: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mooring_upstream_moves_total", Help: "Sessions that moved to the upstream, or there to another account.",
+		}, []string{"upstream"}),
 		sessions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mooring_sessions_total", Help: "Sessions that began, by how they came to be.",
 		}, []string{"relation"}),
@@ -68,7 +72,7 @@ func NewMetrics() *Metrics {
 			Name: "mooring_http_requests_total", Help: "Requests answered on the main listener, by class of status.",
 		}, []string{"class"}),
 	}
-	m.registry.MustRegister(m.turns, m.turnSeconds, m.firstByteSeconds, m.streams, m.tokens, m.upstreamRequests, m.sessions,
+	m.registry.MustRegister(m.turns, m.turnSeconds, m.firstByteSeconds, m.streams, m.tokens, m.upstreamRequests, m.moves, m.sessions,
 		m.commits, m.commitSeconds, m.commitBatch, m.requests,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

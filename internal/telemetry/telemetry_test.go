@@ -63,6 +63,7 @@ func TestMetrics(t *testing.T) {
 	ended()
 	m.TokensUsed(telemetry.TokenUse{Upstream: "demo", Input: 10, Output: -3, CacheRead: 5})
 	m.UpstreamAnswered(telemetry.UpstreamAnswer{Upstream: "demo", Outcome: "refused"})
+	m.UpstreamMoved("demo")
 	m.SessionStarted("main")
 	m.Committed(3, time.Millisecond, nil)
 	m.Committed(1, time.Millisecond, errors.New("full"))
@@ -78,6 +79,7 @@ func TestMetrics(t *testing.T) {
 		`mooring_tokens_total{type="input",upstream="demo"} 10`,
 		`mooring_tokens_total{type="cache_read",upstream="demo"} 5`,
 		`mooring_upstream_requests_total{outcome="refused",upstream="demo"} 1`,
+		`mooring_upstream_moves_total{upstream="demo"} 1`,
 		`mooring_sessions_total{relation="main"} 1`,
 		`mooring_commits_total{outcome="ok"} 1`,
 		`mooring_commits_total{outcome="error"} 1`,
@@ -92,5 +94,37 @@ func TestMetrics(t *testing.T) {
 	}
 	if strings.Contains(got, `type="output"`) {
 		t.Error("a negative count of tokens was counted")
+	}
+}
+
+func TestMetricsOfUpstreams(t *testing.T) {
+	t.Parallel()
+	m := telemetry.NewMetrics()
+	all := []telemetry.UpstreamState{
+		{
+			Name: "a", Up: true, Circuit: "closed", InFlight: 3, MaxInFlight: 4, Waiting: 2, Spills: 5, Rest: 90 * time.Second,
+			Accounts: []telemetry.AccountState{{Name: "one", Requests: 7, Refused: 1, Rest: time.Minute}},
+		},
+		{Name: "b", Circuit: "half_open", Drained: true},
+	}
+	m.WatchUpstreams(func() []telemetry.UpstreamState { return all })
+	got := page(t, m)
+	for _, want := range []string{
+		`mooring_upstream_up{upstream="a"} 1`, `mooring_upstream_up{upstream="b"} 0`,
+		`mooring_upstream_circuit{state="closed",upstream="a"} 1`, `mooring_upstream_circuit{state="open",upstream="a"} 0`,
+		`mooring_upstream_circuit{state="half_open",upstream="b"} 1`,
+		`mooring_upstream_drained{upstream="a"} 0`, `mooring_upstream_drained{upstream="b"} 1`,
+		`mooring_upstream_in_flight{upstream="a"} 3`, `mooring_upstream_max_in_flight{upstream="a"} 4`, `mooring_upstream_waiting{upstream="a"} 2`,
+		`mooring_upstream_spills_total{upstream="a"} 5`, `mooring_upstream_rest_seconds{upstream="a"} 90`, `mooring_upstream_rest_seconds{upstream="b"} 0`,
+		`mooring_upstream_account_requests_total{account="one",upstream="a"} 7`, `mooring_upstream_account_refused_total{account="one",upstream="a"} 1`,
+		`mooring_upstream_account_rest_seconds{account="one",upstream="a"} 60`,
+	} {
+		if !strings.Contains(got, want+"\n") {
+			t.Errorf("/metrics lacks %s", want)
+		}
+	}
+	all = all[:1]
+	if strings.Contains(page(t, m), `upstream="b"`) {
+		t.Error("an upstream that is no more is still shown")
 	}
 }

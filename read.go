@@ -60,9 +60,10 @@ type Figures struct {
 	Recent   []Tally  // of the turns that began in the span asked for
 }
 
-// Tally sums the turns of one state, upstream and model.
+// Tally sums the turns of one state, pin mark, upstream and model.
 type Tally struct {
 	State    TurnState
+	Pin      PinMark
 	Upstream UpstreamName
 	Model    string
 	Turns    int

@@ -38,6 +38,7 @@ type sessionCount struct {
 type dayView struct {
 	Since      instant                   `json:"since"`
 	Turns      map[mooring.TurnState]int `json:"turns"`
+	Pins       map[mooring.PinMark]int   `json:"pins"`
 	Usage      costView                  `json:"usage"`
 	ByUpstream []upstreamTally           `json:"by_upstream"`
 	ByModel    []modelTally              `json:"by_model"`
@@ -77,9 +78,13 @@ func viewDay(since time.Time, recent []mooring.Tally) dayView {
 	day := dayView{
 		Since: instant(since), ByUpstream: []upstreamTally{}, ByModel: []modelTally{},
 		Turns: map[mooring.TurnState]int{mooring.Running: 0, mooring.Completed: 0, mooring.Failed: 0, mooring.Cancelled: 0, mooring.Interrupted: 0},
+		Pins:  map[mooring.PinMark]int{mooring.PinNew: 0, mooring.PinHit: 0, mooring.PinMoved: 0, mooring.PinSpill: 0},
 	}
 	for _, t := range recent {
 		day.Turns[t.State] += t.Turns
+		if t.Pin != "" { // of a turn that kept none
+			day.Pins[t.Pin] += t.Turns
+		}
 	}
 	for _, sum := range tallies(recent, func(mooring.Tally) string { return "" }) {
 		day.Usage = sum.Usage

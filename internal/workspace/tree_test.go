@@ -99,8 +99,8 @@ func TestStats(t *testing.T) {
 	m := &memory{figures: mooring.Figures{
 		Sessions: 3, Side: 1, Archived: 2, Turns: 9, Spent: spent(90, &half),
 		Recent: []mooring.Tally{
-			{State: mooring.Completed, Upstream: "north", Model: "a", Turns: 2, Spent: spent(20, &quarter)},
-			{State: mooring.Completed, Upstream: "south", Model: "a", Turns: 3, Spent: spent(30, &quarter)},
+			{State: mooring.Completed, Pin: mooring.PinHit, Upstream: "north", Model: "a", Turns: 2, Spent: spent(20, &quarter)},
+			{State: mooring.Completed, Pin: mooring.PinNew, Upstream: "south", Model: "a", Turns: 3, Spent: spent(30, &quarter)},
 			{State: mooring.Failed, Upstream: "", Model: "b", Turns: 1, Spent: spent(10, nil)},
 		},
 	}}
@@ -109,7 +109,7 @@ func TestStats(t *testing.T) {
 		return `{"input_tokens":` + tokens + `,"output_tokens":null,"cache_read_tokens":null,"cache_write_tokens":null,"cost_usd":` + cost + `}`
 	}
 	want := `{"sessions":{"total":3,"archived":2,"side_only":1},"turns":9,"usage":` + usage("90", "0.5") + `,"last_24h":{"since":"2026-11-28T09:30:00.123Z",` +
-		`"turns":{"cancelled":0,"completed":5,"failed":1,"interrupted":0,"running":0},"usage":` + usage("60", "null") + `,"by_upstream":[` +
+		`"turns":{"cancelled":0,"completed":5,"failed":1,"interrupted":0,"running":0},"pins":{"hit":2,"moved":0,"new":3,"spill":0},"usage":` + usage("60", "null") + `,"by_upstream":[` +
 		`{"upstream":null,"turns":1,"usage":` + usage("10", "null") + `},{"upstream":"north","turns":2,"usage":` + usage("20", "0.25") + `},` +
 		`{"upstream":"south","turns":3,"usage":` + usage("30", "0.25") + `}],"by_model":[{"model":"a","turns":5,"usage":` + usage("50", "0.5") + `},` +
 		`{"model":"b","turns":1,"usage":` + usage("10", "null") + `}]},"prices":{"date":"2026-09-23","source":"a list","models":3}}`

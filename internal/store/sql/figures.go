@@ -42,10 +42,10 @@ const sessionFigures = `SELECT CAST(COALESCE(sum(CASE WHEN side_only THEN 0 ELSE
 
 // A turn's id begins with its time, so the turns of a span are one stretch of the primary key. The minute before is for ids of a
 // replica whose clock is behind.
-const turnFigures = `SELECT state, upstream, model, count(*), ` + spentColumns + ` FROM turn
-	WHERE tenant = $1 AND id >= $2 AND started_at >= $3 GROUP BY state, upstream, model ORDER BY state, upstream, model`
+const turnFigures = `SELECT state, pin, upstream, model, count(*), ` + spentColumns + ` FROM turn
+	WHERE tenant = $1 AND id >= $2 AND started_at >= $3 GROUP BY state, pin, upstream, model ORDER BY state, upstream, model, pin`
 
-// Figures sums a tenant's sessions, and its turns since some time by state, upstream and model.
+// Figures sums a tenant's sessions, and its turns since some time by state, pin mark, upstream and model.
 func (s *Store) Figures(ctx context.Context, tenant mooring.Tenant, since time.Time) (mooring.Figures, error) {
 	var f mooring.Figures
 	var sum spent
@@ -59,7 +59,7 @@ func (s *Store) Figures(ctx context.Context, tenant mooring.Tenant, since time.T
 	err = s.each(ctx, func(row scanner) error {
 		var t mooring.Tally
 		var of spent
-		scanned := row.Scan(append([]any{&t.State, &t.Upstream, &t.Model, &t.Turns}, of.fields()...)...)
+		scanned := row.Scan(append([]any{&t.State, &t.Pin, &t.Upstream, &t.Model, &t.Turns}, of.fields()...)...)
 		t.Spent = of.total()
 		f.Recent = append(f.Recent, t)
 		return scanned

@@ -28,7 +28,7 @@ type Upstream struct {
 	// Mooring's own credential there; `client` forwards the client's, `none` sends none.
 	Key mooring.Secret `yaml:"key,omitempty"`
 
-	// Several accounts instead of one `key`; a session stays with its account.
+	// Several accounts instead of one `key`; a session stays with its account as long as that is there and not refused.
 	Keys []Account `yaml:"keys,omitempty"`
 
 	// Globs of the models served here; the most specific match over all upstreams wins.
@@ -52,7 +52,7 @@ type Upstream struct {
 	// How long the server may take until its answer begins.
 	Timeout time.Duration `yaml:"timeout"`
 
-	// Requests that may run here at once; 0 for no limit.
+	// Requests that may run here at once; 0 for no limit. Who finds no place goes elsewhere for that turn, or waits as `sessions.queue` says.
 	MaxInFlight int `yaml:"max_in_flight"`
 
 	// Extra request headers; their values are never shown.

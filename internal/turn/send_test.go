@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -72,16 +71,22 @@ func (p *pair) hold() (free func()) {
 // waits runs a turn that has to wait until free is called, and gives how it went.
 func (p *pair) waits(req turn.Request, free func()) *sink {
 	p.t.Helper()
-	u, done := p.Fleet.Get("a"), make(chan *sink)
+	u, done := p.Fleet.Get("a"), make(chan *sink, 1)
 	go func() {
 		s, err := p.run(req)
 		if err != nil {
-			p.t.Errorf("the turn that waited: %v", err)
+			p.t.Errorf("the turn that was to wait: %v", err)
 		}
 		done <- s
 	}()
 	for u.Waiting() == 0 {
-		runtime.Gosched()
+		select {
+		case s := <-done:
+			free()
+			p.t.Errorf("at %s; pin=%s without waiting", s.about.Upstream, s.about.Pin)
+			return s
+		case <-time.After(time.Millisecond): // nobody is told when it waits
+		}
 	}
 	free()
 	return <-done

@@ -80,6 +80,7 @@ type Retire struct {
 	At      time.Time
 
 	Turns int // how many there were
+	Alive int // replicas that share the store and were heard of lately, the caller included
 	Err   error
 }
 

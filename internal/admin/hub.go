@@ -50,6 +50,17 @@ func (h *Hub) Changed(batch []mooring.Change) {
 	}
 }
 
+// Listeners counts those who listen.
+func (h *Hub) Listeners() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := 0
+	for _, f := range h.feeds {
+		n += f.listeners
+	}
+	return n
+}
+
 // tenantOf says whose sessions a change concerns; not known are those of several tenants.
 func tenantOf(change mooring.Change) (t mooring.Tenant, known bool) {
 	switch c := change.(type) {

@@ -145,7 +145,7 @@ func (a *App) build(cfg *config.Config) {
 	a.hub = admin.NewHub(admin.HubOptions{After: a.store.EventsAfter, Numbers: a.store.EventNumbers, Poll: eventPoll(cfg), Log: a.opts.Log})
 	a.record = record.New(record.Options{
 		Store: timedStore{a.store, a.metrics, a.committed}, Journal: journalBeside(cfg.Store.File()), Straight: cfg.Durability == config.Full, Replica: a.ids.replica,
-		Log: a.opts.Log, Now: a.opts.Now, Retention: cfg.Sessions.Retention, Forget: a.forget, SumUp: true,
+		Log: a.opts.Log, Now: a.opts.Now, Retention: cfg.Sessions.Retention, Forget: a.forget, SumUp: true, Alive: func(n int) { a.server.Replicas(n) },
 	})
 	a.reader = reader{a.store, a.record}
 	a.index = search.New(search.Options{Store: a.store, Log: a.record, Render: rendered, Now: a.opts.Now, Logger: a.opts.Log})
@@ -165,13 +165,14 @@ func (a *App) build(cfg *config.Config) {
 	})
 	a.server = serve.New(serve.Options{
 		Log: a.opts.Log, Now: a.opts.Now, HeaderTimeout: cfg.Limits.HeaderTimeout, SessionHeaders: a.ident.HeaderNames, Spent: a.reader.KeyUse,
-		SignIns: a.signIns(), Answered: a.metrics.Answered,
+		Elsewhere: a.elsewhere, Limited: func(l serve.Limit) { a.metrics.KeyLimited(string(l)) }, SignIns: a.signIns(), Answered: a.metrics.Answered,
 	})
 	a.turns = a.runner()
 	a.onStop(func() { a.turns.Close(over()) }) // after an error, or a Stop in vain, nobody waits for them
 	a.relay = relay.New(relay.Options{
 		Gate: a.server, Runner: a.turns, Fleet: a.fleet, Forward: a.forward(), Log: a.opts.Log, Digester: a.ident.Digester,
 	})
+	a.metrics.Watch(a.watched())
 	a.setRules(cfg)
 }
 
@@ -187,7 +188,7 @@ func (a *App) runner() *turn.Runner {
 		Sent: a.reader.SentTurn, Below: a.reader.below,
 		Rules:   func() turn.Rules { return turnRules(a.cfg.Load()) },
 		Price:   func(t *mooring.Turn) *float64 { return a.prices.Load().Turn(t) },
-		Observe: a.count, Replica: a.ids.replica, Now: a.opts.Now, NewTurn: a.ids.turn, NewID: a.ids.message, NewKey: newKey, Log: a.opts.Log,
+		Observe: a.ended, Replica: a.ids.replica, Now: a.opts.Now, NewTurn: a.ids.turn, NewID: a.ids.message, NewKey: newKey, Log: a.opts.Log,
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"mooring/internal/admin"
 	"mooring/internal/config"
 	"mooring/internal/serve"
-	"mooring/internal/telemetry"
 	"mooring/internal/web"
 	"mooring/internal/workspace"
 )
@@ -69,24 +68,4 @@ func (a *App) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	return a.store.Ping(ctx)
-}
-
-// count feeds the metrics with a turn that ended.
-func (a *App) count(t *mooring.Turn) {
-	end := telemetry.TurnEnd{Protocol: string(t.Protocol), State: string(t.State), Upstream: string(t.Upstream), Duration: t.EndedAt.Sub(t.StartedAt)}
-	if !t.FirstAt.IsZero() {
-		end.FirstByte = t.FirstAt.Sub(t.StartedAt)
-	}
-	a.metrics.TurnEnded(end)
-	if t.Pin == mooring.PinMoved {
-		a.metrics.UpstreamMoved(string(t.Upstream))
-	}
-	for i := range t.Attempts {
-		at := &t.Attempts[i]
-		a.metrics.UpstreamAnswered(telemetry.UpstreamAnswer{Upstream: string(at.Upstream), Outcome: string(at.State)})
-		a.metrics.TokensUsed(telemetry.TokenUse{
-			Upstream: string(at.Upstream), Input: at.Usage.Input.N, Output: at.Usage.Output.N, CacheRead: at.Usage.CacheRead.N,
-			CacheWrite: at.Usage.CacheWrite5m.N + at.Usage.CacheWrite1h.N,
-		})
-	}
 }

@@ -179,6 +179,7 @@ func (a *App) committed(batch []mooring.Change) {
 		a.index.Wake()
 	}
 	a.hub.Changed(batch)
+	a.countBegun(batch)
 }
 
 func bringsMessages(c mooring.Change) bool {

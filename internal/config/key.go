@@ -26,20 +26,21 @@ type Key struct {
 	// `sha256:` and the hex SHA-256 of the key.
 	Hash string `jsonschema:"required" yaml:"hash"`
 
-	// When the key stops working (RFC 3339).
+	// When the key stops working (RFC 3339): from then on 401.
 	Expires time.Time `yaml:"expires,omitempty"`
 
 	// Globs of the models that the key may ask for; none given means all. A key with some is refused where a body may name a
 	// model that Mooring cannot read: a compressed body, a broken form, another spelling of the member.
 	Models []string `yaml:"models,omitempty"`
 
-	// Requests per minute; 0 for no limit.
+	// Requests per minute, of the LLM routes and a page's sends together; 0 for no limit. Several replicas divide them evenly.
 	RequestsPerMinute int `yaml:"requests_per_minute,omitempty"`
 
-	// Turns that may run at once; 0 for no limit.
+	// Turns that may run at once, over all replicas; 0 for no limit.
 	Streams int `yaml:"streams,omitempty"`
 
-	// What the key may spend in a calendar month, in USD; 0 for no limit.
+	// What the key may spend in a calendar month (UTC), in USD; 0 for no limit. Turns of unknown price count nothing, and those that
+	// run have no cost yet.
 	BudgetUSD float64 `yaml:"budget_usd,omitempty"`
 }
 

@@ -22,6 +22,9 @@ func (w *Writer) retire(ctx context.Context) error {
 }
 
 func (w *Writer) tell(ctx context.Context, c *mooring.Retire) {
+	if w.options.Alive != nil {
+		w.options.Alive(c.Alive)
+	}
 	if c.Turns > 0 {
 		w.options.Log.LogAttrs(ctx, slog.LevelWarn, "turns that a dead process left running are interrupted", slog.Int("turns", c.Turns))
 	}

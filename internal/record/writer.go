@@ -52,6 +52,7 @@ type Options struct {
 	Forget    func(t mooring.Tenant, id mooring.SessionID) // drops what memory has of a session that was removed so; nil where there is none
 	SumUp     bool                                         // sums of usage are kept behind the turns
 	Replica   string                                       // name of this process among those that share the store; it says that it lives where it is set
+	Alive     func(replicas int)                           // told with each heartbeat how many processes share the store, this one included; nil for nothing
 	Now       func() time.Time
 	Log       *slog.Logger
 }

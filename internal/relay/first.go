@@ -9,12 +9,12 @@ import (
 	"mooring/internal/upstream"
 )
 
-// First gives a model to talk with, for who names none: one that the configuration names, else the first that an upstream lists, in
+// First gives a model to talk with that the caller may use, for who names none: one that the configuration names, else the first that an upstream lists, in
 // the order of the configuration.
 func (a *API) First(ctx context.Context, caller mooring.Caller) (string, error) {
 	for _, u := range a.Fleet.All() {
 		for _, model := range u.Models {
-			if !strings.ContainsAny(model, `*?[\`) && talks(model) && a.serves(u, model) {
+			if !strings.ContainsAny(model, `*?[\`) && talks(model) && a.serves(u, model) && a.Gate.MayUse(caller, model) {
 				return model, nil
 			}
 		}
@@ -33,7 +33,7 @@ func (a *API) First(ctx context.Context, caller mooring.Caller) (string, error) 
 			var m struct {
 				ID string `json:"id"`
 			}
-			if json.Unmarshal(raw, &m) == nil && m.ID != "" && talks(m.ID) && a.serves(u, m.ID) {
+			if json.Unmarshal(raw, &m) == nil && m.ID != "" && talks(m.ID) && a.serves(u, m.ID) && a.Gate.MayUse(caller, m.ID) {
 				return m.ID, nil
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -52,11 +53,13 @@ func (a *API) listModels(r *http.Request) (*modelList, error) {
 	if err != nil {
 		return nil, err
 	}
-	release, err := a.Gate.Admit(r.Context(), caller, serve.Ask{})
-	if err != nil {
-		return nil, err
+	if !strings.HasPrefix(r.URL.Path, "/api/") { // what pages read does not count
+		release, err := a.Gate.Admit(r.Context(), caller, serve.Ask{Free: true})
+		if err != nil {
+			return nil, err
+		}
+		defer release()
 	}
-	defer release()
 	all := a.Fleet.All()
 	found := make([][]json.RawMessage, len(all))
 	errs := make([]error, len(all))
@@ -68,7 +71,7 @@ func (a *API) listModels(r *http.Request) (*modelList, error) {
 		wg.Go(func() { found[i], errs[i] = a.modelsOf(r.Context(), caller, u) }) //nolint:contextcheck // it is the request's
 	}
 	wg.Wait()
-	list := a.merge(all, found)
+	list := a.merge(caller, all, found)
 	if len(list.Data) == 0 {
 		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
 			return nil, errs[i]
@@ -101,8 +104,8 @@ func (a *API) modelsOf(ctx context.Context, caller mooring.Caller, u *upstream.U
 	return list.Data, nil
 }
 
-// merge keeps of each model the first description, of an upstream that is a candidate for it.
-func (a *API) merge(all []*upstream.Upstream, found [][]json.RawMessage) *modelList {
+// merge keeps of each model that the caller may use the first description, of an upstream that is a candidate for it.
+func (a *API) merge(caller mooring.Caller, all []*upstream.Upstream, found [][]json.RawMessage) *modelList {
 	list := &modelList{Object: "list", Data: []json.RawMessage{}}
 	seen := map[string]bool{}
 	for i, u := range all {
@@ -110,7 +113,7 @@ func (a *API) merge(all []*upstream.Upstream, found [][]json.RawMessage) *modelL
 			var m struct {
 				ID string `json:"id"`
 			}
-			if json.Unmarshal(raw, &m) != nil || m.ID == "" || seen[m.ID] || !a.serves(u, m.ID) {
+			if json.Unmarshal(raw, &m) != nil || m.ID == "" || seen[m.ID] || !a.serves(u, m.ID) || !a.Gate.MayUse(caller, m.ID) {
 				continue
 			}
 			seen[m.ID] = true

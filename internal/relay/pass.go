@@ -55,7 +55,7 @@ func (a *API) passOn(s *sink, r *http.Request, prefix string) error {
 		Caller: caller, Protocol: spoken(r), Method: r.Method, Path: path, Query: r.URL.RawQuery, Header: r.Header, Objects: objectsIn(plain),
 		Walled: rules.Keys && !stateless(r.Method, plain),
 	}
-	ask := serve.Ask{}
+	ask := serve.Ask{Free: true} // without a body nothing is asked of a model
 	if len(body.Bytes()) > 0 {
 		var says seen
 		if says, err = glance(r, body.Bytes(), rules.Wire); err != nil {

@@ -28,6 +28,7 @@ type Mux interface {
 type Gate interface {
 	Caller(r *http.Request) (mooring.Caller, error)
 	Admit(ctx context.Context, c mooring.Caller, ask serve.Ask) (release func(), err error)
+	MayUse(c mooring.Caller, model string) bool
 	ReadBody(w http.ResponseWriter, r *http.Request, limit int64) (*serve.Body, error)
 	ReadRaw(w http.ResponseWriter, r *http.Request, limit int64) (*serve.Body, error)
 }

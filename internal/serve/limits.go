@@ -2,8 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"sync"
 	"time"
 
@@ -12,30 +10,40 @@ import (
 	"mooring"
 )
 
-const (
-	spendingAge = 5 * time.Second // how old a key's known spending may be
-	placeWait   = time.Second     // when to ask again where all of a key's places are taken
-)
+// placeWait is when to ask again where all of a key's places are taken: nobody knows when a turn ends.
+const placeWait = time.Second
 
 // Ask is what a request wants of its key.
 type Ask struct {
 	Model  string // empty where it names none
 	Unread bool   // its body may name a model in a way that others read and this server does not
 	Turn   bool   // it takes one of the key's places until it is released
+	Free   bool   // it costs nothing, so a budget that is spent does not matter
 }
+
+// Limit names a limit of a key as the configuration does.
+type Limit string
+
+// The limits that a request can hit.
+const (
+	LimitModels   Limit = "models"
+	LimitBudget   Limit = "budget_usd"
+	LimitStreams  Limit = "streams"
+	LimitRequests Limit = "requests_per_minute"
+)
 
 // limits keeps the state of the keys' limits, by name.
 type limits struct {
-	mu   sync.Mutex // guards the map and all that its values hold
-	keys map[mooring.KeyName]*keyState
+	mu       sync.Mutex // guards the fields below and all that the map's values hold
+	keys     map[mooring.KeyName]*keyState
+	replicas int // that share the keys' requests per minute; 0 counts as 1
 }
 
 type keyState struct {
-	rate    *rate.Limiter // nil without a limit
-	running int           // turns
-	spent   float64       // USD in the month from...
-	month   time.Time     // ...here on
-	readAt  time.Time     // when spent was read; zero for never
+	rate      *rate.Limiter // nil without a limit
+	perMinute int           // as configured
+	running   int           // turns here
+	spent     spending
 }
 
 // keep takes over the limits of the keys that there are now and forgets the others.
@@ -48,129 +56,130 @@ func (l *limits) keep(keys map[mooring.KeyName]Key, now time.Time) {
 		if state == nil {
 			state = &keyState{}
 		}
-		state.setRate(key.RequestsPerMinute, now)
+		state.perMinute = key.RequestsPerMinute
+		state.setRate(l.replicas, now)
 		states[name] = state
 	}
 	l.keys = states
 }
 
-func (k *keyState) setRate(perMinute int, now time.Time) {
-	limit := rate.Limit(float64(perMinute) / 60)
-	switch {
-	case perMinute <= 0:
-		k.rate = nil
-	case k.rate == nil:
-		k.rate = rate.NewLimiter(limit, perMinute)
-	case k.rate.Burst() != perMinute:
-		k.rate.SetLimitAt(now, limit)
-		k.rate.SetBurstAt(now, perMinute)
+// share divides the keys' requests per minute among so many replicas.
+func (l *limits) share(replicas int, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if replicas == l.replicas {
+		return
+	}
+	l.replicas = replicas
+	for _, state := range l.keys {
+		state.setRate(replicas, now)
 	}
 }
+
+// setRate gives this replica its part of the key's rate. What was used of it stays used.
+func (k *keyState) setRate(replicas int, now time.Time) {
+	replicas = max(replicas, 1)
+	limit := rate.Limit(float64(k.perMinute) / 60 / float64(replicas))
+	burst := (k.perMinute + replicas - 1) / replicas // at least one, or the key would be of no use here
+	switch {
+	case k.perMinute <= 0:
+		k.rate = nil
+	case k.rate == nil:
+		k.rate = rate.NewLimiter(limit, burst)
+	case k.rate.Limit() != limit || k.rate.Burst() != burst:
+		k.rate.SetLimitAt(now, limit)
+		k.rate.SetBurstAt(now, burst)
+	}
+}
+
+// Replicas says how many processes share the keys with this one, itself included. Each gets its part of the requests per minute;
+// turns at once are counted over all of them.
+func (s *Server) Replicas(n int) {
+	s.replicas.Store(int64(n))
+	s.limits.share(n, s.opts.Now())
+}
+
+// Shares gives how many processes share the keys, as Replicas said last.
+func (s *Server) Shares() int { return max(int(s.replicas.Load()), 1) }
 
 // Admit holds a request against the limits of its key: the models, the month's budget, the turns at once and the requests
 // per minute, in this order, so that a refused request uses up nothing. release is never nil and may be called repeatedly.
 func (s *Server) Admit(ctx context.Context, c mooring.Caller, ask Ask) (release func(), err error) {
+	release, hit, err := s.weigh(ctx, c, ask)
+	if hit != "" {
+		s.opts.Limited(hit)
+	}
+	return release, err
+}
+
+func (s *Server) weigh(ctx context.Context, c mooring.Caller, ask Ask) (release func(), hit Limit, err error) {
 	release = func() {}
 	rules := s.rules.Load()
 	if len(rules.keys) == 0 {
-		return release, nil
+		return release, "", nil
 	}
 	key, ok := rules.byName[c.Key]
 	if !ok {
-		return release, errKey("This key has been revoked; ask for a new one.")
+		return release, "", errRevoked()
 	}
-	if ask.Model != "" && !key.mayUse(ask.Model) {
-		return release, mooring.Errorf(mooring.CodeModelNotFound, "This key may not use the model %q; ask for one of its own models.", ask.Model)
+	if err = key.checkModel(ask); err != nil {
+		return release, LimitModels, err
 	}
-	if ask.Unread && len(key.Models) > 0 {
-		return release, mooring.Errorf(mooring.CodeUnsupportedMediaType,
-			"This key may use some models only, and the body does not say plainly which one it asks for; send JSON with one member model, or a form, uncompressed.")
+	if !ask.Free {
+		if hit, err = s.checkBudget(ctx, key); err != nil {
+			return release, hit, err
+		}
 	}
-	if err := s.checkBudget(ctx, key); err != nil {
-		return release, err
+	elsewhere, err := s.elsewhere(ctx, key, ask)
+	if err != nil {
+		return release, "", err
 	}
-	return s.limits.enter(key, ask, s.opts.Now())
+	return s.limits.enter(key, ask, elsewhere, s.opts.Now())
+}
+
+// elsewhere counts the key's turns that other replicas run, where that matters.
+func (s *Server) elsewhere(ctx context.Context, key Key, ask Ask) (int, error) {
+	if !ask.Turn || key.Streams <= 0 || s.replicas.Load() <= 1 || s.opts.Elsewhere == nil {
+		return 0, nil
+	}
+	n, err := s.opts.Elsewhere(ctx, key.Tenant, key.Name)
+	if err != nil {
+		return 0, errUncounted("The key's turns cannot be counted now; try again.", err)
+	}
+	return n, nil
 }
 
 // enter takes a place and a request from the key's allowance, or neither.
-func (l *limits) enter(key Key, ask Ask, now time.Time) (release func(), err error) {
+func (l *limits) enter(key Key, ask Ask, elsewhere int, now time.Time) (release func(), hit Limit, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	release = func() {}
 	state := l.keys[key.Name]
 	if state == nil { // the key went with a reload a moment ago
-		return release, errKey("This key has been revoked; ask for a new one.")
+		return release, "", errRevoked()
 	}
-	if ask.Turn && key.Streams > 0 && state.running >= key.Streams {
-		return release, errLimit(placeWait, "This key runs %d turns at once at most; wait for one to end.", key.Streams)
+	if ask.Turn && key.Streams > 0 && state.running+elsewhere >= key.Streams {
+		return release, LimitStreams, errLimit(placeWait, "This key runs %d turns at once at most; wait for one to end.", key.Streams)
 	}
 	if state.rate != nil {
 		reservation := state.rate.ReserveN(now, 1)
 		if wait := reservation.DelayFrom(now); wait > 0 {
 			reservation.CancelAt(now)
-			return release, errLimit(wait, "This key may send %d requests per minute; wait a little.", key.RequestsPerMinute)
+			return release, LimitRequests, errLimit(wait, "This key may send %d requests per minute; wait a little.", key.RequestsPerMinute)
 		}
 	}
 	if !ask.Turn {
-		return release, nil
+		return release, "", nil
 	}
 	state.running++
 	return sync.OnceFunc(func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		state.running--
-	}), nil
+	}), "", nil
 }
 
-// checkBudget refuses where the key's month is spent, and where nobody can tell.
-func (s *Server) checkBudget(ctx context.Context, key Key) error {
-	if key.BudgetUSD <= 0 {
-		return nil
-	}
-	now := s.opts.Now().UTC()
-	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
-	next := month.AddDate(0, 1, 0)
-	spent, known := s.limits.spending(key.Name, month, now)
-	if !known {
-		if s.opts.Spent == nil {
-			return errSpending(errors.New("nothing tells what a key has spent"))
-		}
-		use, err := s.opts.Spent(ctx, key.Tenant, key.Name, month, next)
-		if err != nil {
-			return errSpending(err)
-		}
-		spent = use.CostUSD
-		s.limits.setSpending(key.Name, spending{usd: spent, month: month, readAt: now})
-	}
-	if spent >= key.BudgetUSD {
-		return errLimit(next.Sub(now), "This key has spent its budget of %.2f USD for the month; it starts anew on %s.",
-			key.BudgetUSD, next.Format(time.DateOnly))
-	}
-	return nil
-}
-
-type spending struct {
-	usd           float64
-	month, readAt time.Time
-}
-
-func (l *limits) spending(name mooring.KeyName, month, now time.Time) (usd float64, known bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	state := l.keys[name]
-	if state == nil || !state.month.Equal(month) || now.Sub(state.readAt) >= spendingAge {
-		return 0, false
-	}
-	return state.spent, true
-}
-
-func (l *limits) setSpending(name mooring.KeyName, sp spending) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if state := l.keys[name]; state != nil {
-		state.spent, state.month, state.readAt = sp.usd, sp.month, sp.readAt
-	}
-}
+func errRevoked() error { return errKey("This key has been revoked; ask for a new one.") }
 
 func errLimit(wait time.Duration, format string, args ...any) error {
 	err := mooring.Errorf(mooring.CodeKeyLimit, format, args...)
@@ -178,42 +187,7 @@ func errLimit(wait time.Duration, format string, args ...any) error {
 	return err
 }
 
-func errSpending(cause error) error {
-	return &mooring.Error{
-		Code: mooring.CodeStoreUnavailable, Safe: "The key's budget cannot be checked now; try again.",
-		RetryAfter: time.Second, Err: cause,
-	}
-}
-
-// mayUse says that the key has no list of models, or that a glob of it matches.
-func (k Key) mayUse(model string) bool {
-	for _, glob := range k.Models {
-		if match(glob, model) {
-			return true
-		}
-	}
-	return len(k.Models) == 0
-}
-
-// match knows "*" alone, for any run of characters: path.Match would stop at the slashes that models have.
-func match(glob, name string) bool {
-	head, rest, star := strings.Cut(glob, "*")
-	if !star {
-		return glob == name
-	}
-	name, ok := strings.CutPrefix(name, head)
-	if !ok {
-		return false
-	}
-	for {
-		part, more, star := strings.Cut(rest, "*")
-		if !star {
-			return strings.HasSuffix(name, part)
-		}
-		i := strings.Index(name, part)
-		if i < 0 {
-			return false
-		}
-		name, rest = name[i+len(part):], more
-	}
+// errUncounted refuses a request that nobody can hold against a limit.
+func errUncounted(safe string, cause error) error {
+	return &mooring.Error{Code: mooring.CodeStoreUnavailable, Safe: safe, RetryAfter: time.Second, Err: cause}
 }

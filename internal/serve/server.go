@@ -43,8 +43,14 @@ type Options struct {
 
 	// SessionHeaders names the headers that carry session ids; a page of an allowed origin may send them.
 	SessionHeaders func() []string
-	// Spent tells what a key has used from one time to another. Without it no key with a budget is served.
+	// Spent tells what a key has used from one time to another. Without it no key with a budget is served. It is asked every five
+	// seconds at most for a key that is in use.
 	Spent func(ctx context.Context, tenant mooring.Tenant, key mooring.KeyName, from, to time.Time) (mooring.KeyUse, error)
+	// Elsewhere counts the turns of a key that other replicas run; nil where there are none to share with. It is asked for each turn
+	// of a key with `streams` while there are several replicas.
+	Elsewhere func(ctx context.Context, tenant mooring.Tenant, key mooring.KeyName) (int, error)
+	// Limited is told which limit of its key has refused a request.
+	Limited func(Limit)
 	// SignIns are the browsers that are signed in; nil where the pages' cookie counts for nothing and nobody signs in.
 	SignIns *signin.Book
 	// Answered is told the status of every request that Wrap has served.
@@ -58,7 +64,9 @@ type Server struct {
 	http  *http.Server
 	rules atomic.Pointer[ruleset]
 
-	limits  limits
+	limits   limits
+	replicas atomic.Int64 // that share the keys; 0 for this one alone
+
 	room    *room     // for bodies
 	buffers sync.Pool // of *bytes.Buffer
 
@@ -113,6 +121,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.SessionHeaders == nil {
 		o.SessionHeaders = func() []string { return nil }
+	}
+	if o.Limited == nil {
+		o.Limited = func(Limit) {}
 	}
 	if o.Answered == nil {
 		o.Answered = func(int) {}

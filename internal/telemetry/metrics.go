@@ -16,8 +16,10 @@ type Metrics struct {
 	turns            *prometheus.CounterVec
 	turnSeconds      *prometheus.HistogramVec
 	firstByteSeconds *prometheus.HistogramVec
-	streams          prometheus.Gauge
 	tokens           *prometheus.CounterVec
+	cost             *prometheus.CounterVec
+	unpriced         *prometheus.CounterVec
+	keyLimits        *prometheus.CounterVec
 	upstreamRequests *prometheus.CounterVec
 	moves            *prometheus.CounterVec
 	sessions         *prometheus.CounterVec
@@ -35,19 +37,25 @@ func NewMetrics() *Metrics {
 		registry: prometheus.NewRegistry(),
 		turns: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mooring_turns_total", Help: "Turns that ended, by their final state.",
-		}, []string{"protocol", "state", "upstream"}),
+		}, []string{"protocol", "kind", "state", "upstream"}),
 		turnSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "mooring_turn_duration_seconds", Help: "From the request to the end of its turn.", Buckets: seconds,
 		}, []string{"protocol"}),
 		firstByteSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "mooring_first_byte_seconds", Help: "From the request to the response header.", Buckets: seconds,
 		}, []string{"protocol"}),
-		streams: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "mooring_streams_in_flight", Help: "Streamed answers that are being relayed.",
-		}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mooring_tokens_total", Help: "Tokens as the upstreams told them.",
 		}, []string{"upstream", "type"}),
+		cost: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mooring_cost_usd_total", Help: "What turns cost in USD, where their models' prices are known.",
+		}, []string{"upstream"}),
+		unpriced: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mooring_unpriced_turns_total", Help: "Turns that used something of unknown price.",
+		}, []string{"upstream"}),
+		keyLimits: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mooring_key_limit_hits_total", Help: "Requests that a limit of their key refused, by that limit.",
+		}, []string{"limit"}),
 		upstreamRequests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mooring_upstream_requests_total", Help: "Requests to upstreams, by what became of them.",
 		}, []string{"upstream", "outcome"}),
@@ -72,7 +80,11 @@ func NewMetrics() *Metrics {
 			Name: "mooring_http_requests_total", Help: "Requests answered on the main listener, by class of status.",
 		}, []string{"class"}),
 	}
+<<<<<<< HEAD
 	m.registry.MustRegister(m.turns, m.turnSeconds, m.firstByteSeconds, m.streams, m.tokens, m.upstreamRequests, m.moves, m.sessions,
+=======
+	m.registry.MustRegister(m.turns, m.turnSeconds, m.firstByteSeconds, m.tokens, m.cost, m.unpriced, m.keyLimits, m.upstreamRequests, m.sessions,
+>>>>>>> 2f4667e (serve: limits of a key hold over replicas, and a budget survives deletions)
 		m.commits, m.commitSeconds, m.commitBatch, m.requests,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -86,6 +98,7 @@ func (m *Metrics) Handler() http.Handler {
 // TurnEnd is what is counted of a turn. All its words come from fixed lists or from the configuration.
 type TurnEnd struct {
 	Protocol  string
+	Kind      string
 	State     string
 	Upstream  string        // "none" where none was asked
 	Duration  time.Duration // of the whole turn
@@ -94,17 +107,11 @@ type TurnEnd struct {
 
 // TurnEnded counts a turn under its final state: a stream that broke off counts as failed, whatever its status was.
 func (m *Metrics) TurnEnded(t TurnEnd) {
-	m.turns.WithLabelValues(t.Protocol, t.State, t.Upstream).Inc()
+	m.turns.WithLabelValues(t.Protocol, t.Kind, t.State, t.Upstream).Inc()
 	m.turnSeconds.WithLabelValues(t.Protocol).Observe(t.Duration.Seconds())
 	if t.FirstByte > 0 {
 		m.firstByteSeconds.WithLabelValues(t.Protocol).Observe(t.FirstByte.Seconds())
 	}
-}
-
-// StreamStarted counts a stream in; the caller calls the result once when it is over.
-func (m *Metrics) StreamStarted() (ended func()) {
-	m.streams.Inc()
-	return m.streams.Dec
 }
 
 // TokenUse is what an upstream told of one answer; zero where it told nothing.

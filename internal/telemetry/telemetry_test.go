@@ -56,11 +56,14 @@ func page(t *testing.T, m *telemetry.Metrics) string {
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	m := telemetry.NewMetrics()
-	m.TurnEnded(telemetry.TurnEnd{Protocol: "chat", State: "failed", Upstream: "demo", Duration: 2 * time.Second, FirstByte: time.Second})
-	m.TurnEnded(telemetry.TurnEnd{Protocol: "chat", State: "cancelled", Upstream: "none", Duration: time.Second})
-	ended := m.StreamStarted()
-	m.StreamStarted()
-	ended()
+	m.TurnEnded(telemetry.TurnEnd{Protocol: "chat", Kind: "main", State: "failed", Upstream: "demo", Duration: 2 * time.Second, FirstByte: time.Second})
+	m.TurnEnded(telemetry.TurnEnd{Protocol: "chat", Kind: "side", State: "cancelled", Upstream: "none", Duration: time.Second})
+	usd := 0.25
+	m.Cost(telemetry.CostOf{Upstream: "demo", USD: &usd, Used: true})
+	m.Cost(telemetry.CostOf{Upstream: "demo", Used: true})
+	m.Cost(telemetry.CostOf{Upstream: "other"})
+	m.KeyLimited("streams")
+	m.Watch(telemetry.Watched{Version: "v1", TurnsRunning: func() int { return 7 }, ChangesWaiting: func() int64 { return 8 }})
 	m.TokensUsed(telemetry.TokenUse{Upstream: "demo", Input: 10, Output: -3, CacheRead: 5})
 	m.UpstreamAnswered(telemetry.UpstreamAnswer{Upstream: "demo", Outcome: "refused"})
 	m.UpstreamMoved("demo")
@@ -71,11 +74,16 @@ func TestMetrics(t *testing.T) {
 	m.Answered(0)
 	got := page(t, m)
 	for _, want := range []string{
-		`mooring_turns_total{protocol="chat",state="failed",upstream="demo"} 1`,
-		`mooring_turns_total{protocol="chat",state="cancelled",upstream="none"} 1`,
+		`mooring_turns_total{kind="main",protocol="chat",state="failed",upstream="demo"} 1`,
+		`mooring_turns_total{kind="side",protocol="chat",state="cancelled",upstream="none"} 1`,
 		`mooring_turn_duration_seconds_sum{protocol="chat"} 3`,
 		`mooring_first_byte_seconds_count{protocol="chat"} 1`,
-		`mooring_streams_in_flight 1`,
+		`mooring_cost_usd_total{upstream="demo"} 0.25`,
+		`mooring_unpriced_turns_total{upstream="demo"} 1`,
+		`mooring_key_limit_hits_total{limit="streams"} 1`,
+		`mooring_build_info{version="v1"} 1`,
+		`mooring_turns_running 7`,
+		`mooring_writer_waiting_changes 8`,
 		`mooring_tokens_total{type="input",upstream="demo"} 10`,
 		`mooring_tokens_total{type="cache_read",upstream="demo"} 5`,
 		`mooring_upstream_requests_total{outcome="refused",upstream="demo"} 1`,
@@ -91,6 +99,9 @@ func TestMetrics(t *testing.T) {
 		if !strings.Contains(got, want+"\n") && !strings.Contains(got, want+" ") {
 			t.Errorf("/metrics lacks %s", want)
 		}
+	}
+	if strings.Contains(got, `upstream="other"`) || strings.Contains(got, "mooring_replicas") {
+		t.Error("a turn that used nothing, or what nobody watches, is counted")
 	}
 	if strings.Contains(got, `type="output"`) {
 		t.Error("a negative count of tokens was counted")

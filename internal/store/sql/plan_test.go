@@ -68,7 +68,7 @@ func TestHotStatementsUseTheirKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	texts := constants(t)
-	found := map[string]bool{"SCAN up": true, "SCAN below": true, "SCAN tree": true, "SCAN gone": true, "SCAN more": true, "SCAN down": true, "SCAN seen": true} // by steps before
+	found := map[string]bool{"SCAN used": true, "SCAN use_summed": true, "SCAN up": true, "SCAN below": true, "SCAN tree": true, "SCAN gone": true, "SCAN more": true, "SCAN down": true, "SCAN seen": true} // by steps before
 	for name, want := range map[string]string{
 		"aliasHolder":     "PRIMARY KEY (tenant=? AND class=? AND value=?)",
 		"sessionByID":     "PRIMARY KEY (tenant=? AND id=?)",

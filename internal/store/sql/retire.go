@@ -28,9 +28,11 @@ const retireClaims = `DELETE FROM pin WHERE NOT bound AND (tenant, session, turn
 
 const retireTurns = `UPDATE turn SET state = 'interrupted', ended_at = $3 WHERE ` + ofTheDead + ` RETURNING tenant, session, id`
 
+const aliveReplicas = `SELECT count(*) FROM replica WHERE seen_at > $1 OR name = $2`
+
 // retire also notes that the calling replica lives.
 func (w *writer) retire(ctx context.Context, c *mooring.Retire) error {
-	c.Turns, c.Err = 0, nil
+	c.Turns, c.Alive, c.Err = 0, 1, nil
 	seenAfter := micros(c.At.Add(-silence))
 	if w.dialect.Alone {
 		seenAfter = micros(c.At)
@@ -53,6 +55,9 @@ func (w *writer) retire(ctx context.Context, c *mooring.Retire) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.exec(ctx, dropReplicas, seenAfter)
+	if _, err = w.exec(ctx, dropReplicas, seenAfter); err != nil {
+		return err
+	}
+	_, err = w.first(ctx, []any{&c.Alive}, aliveReplicas, seenAfter, text(c.Replica))
 	return err
 }

@@ -110,14 +110,3 @@ func (s *Store) FailedTurns(ctx context.Context, tenant mooring.Tenant, body []b
 	list, err := s.readTurns(ctx, failedTurns, raw(tenant), body, micros(since))
 	return list, s.dialect.failed(err, "look failed turns up")
 }
-
-const keyUse = `SELECT count(*), COALESCE(sum(cost_usd), 0) FROM turn
-	WHERE tenant = $1 AND api_key = $2 AND api_key <> '' AND started_at >= $3 AND started_at < $4`
-
-// KeyUse counts the turns that a key began from one time to before another, and what they cost so far.
-func (s *Store) KeyUse(ctx context.Context, tenant mooring.Tenant, key mooring.KeyName, from, to time.Time) (mooring.KeyUse, error) {
-	var use mooring.KeyUse
-	_, err := s.first(ctx, func(row scanner) error { return row.Scan(&use.Turns, &use.CostUSD) }, keyUse, raw(tenant), text(key),
-		micros(from), micros(to))
-	return use, s.dialect.failed(err, "read the use of a key")
-}

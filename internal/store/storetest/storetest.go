@@ -33,6 +33,7 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	Siblings(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, parents []mooring.MessageID) (map[mooring.MessageID][]mooring.MessageID, error)
 	Newest(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, from mooring.MessageID) (mooring.MessageID, error)
 	KeyUse(ctx context.Context, tenant mooring.Tenant, key mooring.KeyName, from, to time.Time) (mooring.KeyUse, error)
+	RunningElsewhere(ctx context.Context, tenant mooring.Tenant, key mooring.KeyName, replica string) (int, error)
 	TreeUse(ctx context.Context, tenant mooring.Tenant, ids []mooring.SessionID) (map[mooring.SessionID]mooring.Spending, error)
 	Descendants(ctx context.Context, tenant mooring.Tenant, top mooring.SessionID, limit int) ([]mooring.Session, bool, error)
 	Trail(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, tip mooring.MessageID, limit int) ([]mooring.Message, error)

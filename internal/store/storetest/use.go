@@ -149,6 +149,38 @@ func useTests() []test {
 				sumUp(t, s, hours(40))
 			}
 		}},
+		{"what a key has spent stays spent, summed up or deleted", func(t *testing.T, s Store) {
+			someUse(t, s)
+			apply(t, s, &mooring.Retire{Replica: "replica-b", At: hours(2)})
+			for _, change := range []func(){
+				func() {}, func() { sumUp(t, s, hours(10)) }, func() { apply(t, s, &mooring.Delete{Tenant: tenant, Session: sessionID(1)}) }, func() { sumUp(t, s, hours(40)) },
+			} {
+				change()
+				wantKeyUse(t, s, tenant, "bob", mooring.KeyUse{Turns: 3, CostUSD: 0.5})
+				wantKeyUse(t, s, tenant, "alice", mooring.KeyUse{Turns: 2, CostUSD: 0.25})
+				wantKeyUse(t, s, "globex", "carol", mooring.KeyUse{Turns: 1, CostUSD: 0.25})
+				wantKeyUse(t, s, "globex", "bob", mooring.KeyUse{})
+				wantKeyUse(t, s, tenant, "", mooring.KeyUse{})
+			}
+		}},
+		{"turns of a key are counted where other replicas run them", func(t *testing.T, s Store) {
+			someUse(t, s)
+			of := func(tenant mooring.Tenant, key mooring.KeyName, replica string) int {
+				n, err := s.RunningElsewhere(t.Context(), tenant, key, replica)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+			if got := of(tenant, "bob", "replica-b"); got != 1 {
+				t.Errorf("another replica's count is %d, want 1", got)
+			}
+			for _, n := range []int{of(tenant, "bob", "replica-a"), of(tenant, "alice", "replica-b"), of("globex", "bob", "replica-b"), of("", "bob", "replica-b")} {
+				if n != 0 {
+					t.Errorf("%d turns that are the own replica's, ended or another tenant's are counted", n)
+				}
+			}
+		}},
 		{"times are counted on a ladder, of completed turns alone", func(t *testing.T, s Store) {
 			someUse(t, s)
 			got, err := s.UseTimes(t.Context(), allUse(mooring.ByUpstream))
@@ -174,6 +206,14 @@ func useTests() []test {
 				t.Errorf("Pinned: %v (-want +got):\n%s", err, diff)
 			}
 		}},
+	}
+}
+
+func wantKeyUse(t *testing.T, s Store, of mooring.Tenant, key mooring.KeyName, want mooring.KeyUse) {
+	t.Helper()
+	got, err := s.KeyUse(t.Context(), of, key, at(0), at(0).Add(48*time.Hour))
+	if err != nil || got != want {
+		t.Errorf("use of %q at %q = %+v, %v; want %+v", key, of, got, err, want)
 	}
 }
 

@@ -145,6 +145,10 @@ func TestBudgetOfAKey(t *testing.T) {
 		alice.chat("s2", "three").hit(t, "spent", "5.00 USD", month)
 		alice.page("s2", "three").hit(t, "spent, on a page", "5.00 USD", month)
 		alice.call(http.MethodGet, "/v1/models", "").want(http.StatusOK) // costs nothing
+		use := alice.call(http.MethodGet, "/api/usage?by=key", "").want(http.StatusOK)
+		if use.get("rows", 0, "limits", "budget_usd") != 5.0 || use.get("rows", 0, "spent_usd") != 6.0 {
+			t.Errorf("usage: %s, want 6 of 5 USD", use.body)
+		}
 		alice.call(http.MethodDelete, "/api/sessions/"+first.session(), "").want(http.StatusNoContent)
 		p.restart()
 		alice = p.as("KA")

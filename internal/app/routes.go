@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"net/http"
+	"slices"
 	"time"
 
 	"mooring"
@@ -23,7 +24,7 @@ func (a *App) handler(cfg *config.Config) http.Handler {
 	workspace.New(workspace.Options{
 		Store: pages{a.reader}, Write: a.writing(), Talk: a.talking(a.turns), Caller: a.server.Caller, CursorKey: subkey(a.secret, "cursors"),
 		OperatorReads: func() bool { return a.cfg.Load().Sessions.OperatorReads }, Search: a.index.Search, Now: a.opts.Now, Log: a.opts.Log,
-		Prices: a.priceList,
+		Prices: a.priceList, Limits: a.limitsOf,
 	}).Mount(mux)
 	a.signInRoutes(cfg).Mount(mux)
 	workspace.NewPages(web.Embedded()).Mount(mux)
@@ -39,6 +40,17 @@ func (a *App) known(r *http.Request) error {
 
 func (a *App) priceList() workspace.PriceList {
 	return workspace.PriceList{Date: a.listed.Date, Source: a.listed.Name, Models: a.listed.Models}
+}
+
+// limitsOf is what the configuration allows a key.
+func (a *App) limitsOf(key mooring.KeyName) *workspace.KeyLimits {
+	cfg := a.cfg.Load()
+	i := slices.IndexFunc(cfg.Keys, func(k config.Key) bool { return k.Name == key })
+	if i < 0 {
+		return nil
+	}
+	k := &cfg.Keys[i]
+	return &workspace.KeyLimits{RequestsPerMinute: k.RequestsPerMinute, Streams: k.Streams, BudgetUSD: k.BudgetUSD, Models: k.Models, Expires: k.Expires}
 }
 
 // subkey derives a key for one purpose, so that none is used for two.

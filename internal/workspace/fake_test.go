@@ -208,6 +208,15 @@ func open(o workspace.Options) house {
 	if o.OperatorReads == nil {
 		o.OperatorReads = func() bool { return false }
 	}
+	o.Limits = func(key mooring.KeyName) *workspace.KeyLimits {
+		switch key {
+		case "alice":
+			return &workspace.KeyLimits{RequestsPerMinute: 60, Streams: 2, BudgetUSD: 5, Models: []string{"gpt-*"}, Expires: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}
+		case "carol":
+			return &workspace.KeyLimits{}
+		}
+		return nil
+	}
 	o.Prices = func() workspace.PriceList {
 		return workspace.PriceList{Date: "2026-09-23", Source: "a list", Models: 3}
 	}

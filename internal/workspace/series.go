@@ -49,7 +49,7 @@ func steps(span string) (whole, step time.Duration, ok bool) {
 
 // showSeries gives sums step by step, up to the step that is not over.
 func (a *API) showSeries(r *http.Request) (any, error) {
-	q, err := a.whose(r)
+	_, q, err := a.whose(r)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"mooring"
 )
@@ -33,6 +35,7 @@ type usageTotal struct {
 type useRow struct {
 	Name *string `json:"name"` // null where the turns have none: no key, no model, no upstream
 	usageTotal
+	keyRow
 }
 
 // showUsage sums up what was used in a span of time: the caller's own, an operator's over all tenants.
@@ -54,7 +57,7 @@ func (a *API) showUsage(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *API) usage(r *http.Request) (*usageReport, error) {
-	q, err := a.whose(r)
+	caller, q, err := a.whose(r)
 	if err != nil {
 		return nil, err
 	}
@@ -85,25 +88,28 @@ func (a *API) usage(r *http.Request) (*usageReport, error) {
 		report.Rows = append(report.Rows, useRow{Name: rowName(q.By, row.Name), usageTotal: viewUse(row)})
 	}
 	report.Total = viewUse(total)
-	return report, nil
+	if q.By == mooring.ByKey {
+		err = a.addLimits(r.Context(), caller, q, report.Rows)
+	}
+	return report, err
 }
 
 // whose says over whom is summed. Sums are numbers alone, so an operator has them over all tenants, or with ?tenant= of one.
-func (a *API) whose(r *http.Request) (mooring.UseQuery, error) {
+func (a *API) whose(r *http.Request) (mooring.Caller, mooring.UseQuery, error) {
 	caller, err := a.caller(r)
 	if err != nil {
-		return mooring.UseQuery{}, err
+		return caller, mooring.UseQuery{}, err
 	}
 	asked := mooring.Tenant(r.URL.Query().Get("tenant"))
 	switch {
 	case caller.Operator() && asked == "":
-		return mooring.UseQuery{Everyone: true}, nil
+		return caller, mooring.UseQuery{Everyone: true}, nil
 	case caller.Operator():
-		return mooring.UseQuery{Tenant: asked}, nil
+		return caller, mooring.UseQuery{Tenant: asked}, nil
 	case asked == "" || asked == caller.Tenant:
-		return mooring.UseQuery{Tenant: caller.Tenant}, nil
+		return caller, mooring.UseQuery{Tenant: caller.Tenant}, nil
 	}
-	return mooring.UseQuery{}, mooring.Errorf(mooring.CodeOperatorRequired, "Only an operator may name a tenant; leave ?tenant= out to read your own usage.")
+	return caller, mooring.UseQuery{}, mooring.Errorf(mooring.CodeOperatorRequired, "Only an operator may name a tenant; leave ?tenant= out to read your own usage.")
 }
 
 // span reads from and to, widened to whole hours: those are what is kept of older turns.
@@ -178,9 +184,11 @@ func writeCSV(w http.ResponseWriter, report *usageReport) error {
 	return errors.Join(out.WriteAll(lines), out.Error())
 }
 
-// plainCell keeps a spreadsheet from taking a name for a formula: clients choose the names of models.
+// plainCell keeps a spreadsheet from taking a name for a formula: clients choose the names of models. Some leave out what is blank
+// before it, some take the wide forms of the signs for them.
 func plainCell(name string) string {
-	if name != "" && strings.ContainsAny(name[:1], "=+-@\t\r\n") {
+	bare := strings.TrimLeftFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) })
+	if first, _ := utf8.DecodeRuneInString(bare); bare != "" && strings.ContainsRune("=+-@＝＋－＠|", first) || bare != name {
 		return "'" + name
 	}
 	return name

@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -46,6 +47,59 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+func TestUsageByKeySaysWhatTheKeyMay(t *testing.T) {
+	t.Parallel()
+	m := &memory{uses: []mooring.UseRow{useOf("", 1, 0), useOf("alice", 2, 1), useOf("carol", 3, 0), useOf("gone", 4, 0)}}
+	h := over(m)
+	of := func(as, query string) []string {
+		var got struct {
+			Rows []struct {
+				Name   string
+				Limits json.RawMessage
+				Spent  json.RawMessage `json:"spent_usd"`
+			}
+		}
+		h.read(t, as, "/api/usage?"+query, &got)
+		lines := make([]string, 0, len(got.Rows))
+		for _, r := range got.Rows {
+			lines = append(lines, strings.TrimSpace(r.Name+" "+string(r.Limits)+" "+string(r.Spent)))
+		}
+		return lines
+	}
+	hers := `alice {"requests_per_minute":60,"streams":2,"budget_usd":5,"models":["gpt-*"],"expires":"2027-01-01T00:00:00.000Z"} 1`
+	if diff := cmp.Diff([]string{"", hers, "carol", "gone"}, of("alice", "by=key&from=2026-01-01&to=2026-01-02")); diff != "" {
+		t.Errorf("a user sees (-want +got):\n%s", diff)
+	}
+	month := func(m time.Month) time.Time { return time.Date(2026, m, 1, 0, 0, 0, 0, time.UTC) }
+	if diff := cmp.Diff(mooring.UseQuery{Tenant: "acme", From: month(11), To: month(12), By: mooring.ByKey}, m.used); diff != "" {
+		t.Errorf("asked for (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"", hers, "carol {} 1.5", "gone  2"}, of("root", "by=key")); diff != "" {
+		t.Errorf("an operator sees (-want +got):\n%s", diff)
+	}
+	if !m.used.Everyone {
+		t.Errorf("an operator's spending is of %q alone", m.used.Tenant)
+	}
+	if diff := cmp.Diff([]string{"", "alice", "carol", "gone"}, of("root", "by=model")); diff != "" {
+		t.Errorf("by model (-want +got):\n%s", diff)
+	}
+}
+
+func TestNamesInATableAreNoFormulas(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", " =1", "\u00a0=1", "＝1", "＋1", "－1", "＠1", "|calc", "\x00=1", " x"} {
+		csv := over(&memory{uses: []mooring.UseRow{useOf(name, 1, 0)}}).get(t, "alice", "/api/usage?by=model&format=csv").Body.String()
+		_, row, _ := strings.Cut(csv, "\r\n")
+		if row = strings.TrimPrefix(row, `"`); !strings.HasPrefix(row, "'") {
+			t.Errorf("%q begins its row: %q", name, row)
+		}
+	}
+	csv := over(&memory{uses: []mooring.UseRow{useOf("gpt-4=x", 1, 0)}}).get(t, "alice", "/api/usage?by=model&format=csv").Body.String()
+	if !strings.Contains(csv, "\r\ngpt-4=x,1,") {
+		t.Errorf("an ordinary name is changed: %q", csv)
+	}
+}
+
 func TestUsageIsOfWhoeverAsks(t *testing.T) {
 	t.Parallel()
 	hour := func(h int) time.Time { return time.Date(2026, 11, 29, h, 0, 0, 0, time.UTC) }
@@ -55,7 +109,7 @@ func TestUsageIsOfWhoeverAsks(t *testing.T) {
 	}{
 		{"a user's own, the last thirty days to the full hour", "alice", "", mooring.UseQuery{Tenant: "acme", From: hour(9).AddDate(0, 0, -30), To: hour(10), By: mooring.ByDay}},
 		{"a user may say who they are", "alice", "tenant=acme&from=2026-11-29", mooring.UseQuery{Tenant: "acme", From: hour(0), To: hour(10), By: mooring.ByDay}},
-		{"an operator's over all", "root", "by=key&from=2026-11-29", mooring.UseQuery{Everyone: true, From: hour(0), To: hour(10), By: mooring.ByKey}},
+		{"an operator's over all", "root", "by=model&from=2026-11-29", mooring.UseQuery{Everyone: true, From: hour(0), To: hour(10), By: mooring.ByModel}},
 		{"an operator's of one", "root", "by=upstream&tenant=globex&from=2026-11-29T05:59:00Z&to=2026-11-29T06:01:00Z", mooring.UseQuery{Tenant: "globex", From: hour(5), To: hour(7), By: mooring.ByUpstream}},
 	} {
 		m := &memory{}

@@ -140,6 +140,9 @@ func count(t mooring.Tokens) *int64 {
 // instant is a time as the API writes it: RFC 3339, UTC, milliseconds; null where it is zero.
 type instant time.Time
 
+// IsZero says that there is no time to write.
+func (i instant) IsZero() bool { return time.Time(i).IsZero() }
+
 // MarshalJSON writes the time.
 func (i instant) MarshalJSON() ([]byte, error) {
 	t := time.Time(i)

@@ -73,6 +73,7 @@ type Options struct {
 	CursorKey     []byte                                      // signs the cursors of lists; the same on every replica
 	Search        Search                                      // finds messages and sessions by their words
 	Prices        func() PriceList                            // the list that prices come from where the configuration has none
+	Limits        func(key mooring.KeyName) *KeyLimits        // of a key; nil where the configuration has none of that name
 	OperatorReads func() bool                                 // whether an operator may read a tenant's texts with ?tenant=; a reload may change it
 	Now           func() time.Time
 	Log           *slog.Logger
@@ -99,6 +100,7 @@ type API struct {
 	talk    Talking
 	look    Search
 	prices  func() PriceList
+	limits  func(mooring.KeyName) *KeyLimits
 	caller  func(*http.Request) (mooring.Caller, error)
 	cursors cursors
 	reads   func() bool
@@ -112,7 +114,7 @@ func New(o Options) *API {
 		panic("workspace.New: Options.CursorKey is empty")
 	}
 	return &API{
-		store: o.Store, write: o.Write, talk: o.Talk, look: o.Search, prices: o.Prices, caller: o.Caller, cursors: cursors{key: o.CursorKey}, reads: o.OperatorReads,
+		store: o.Store, write: o.Write, talk: o.Talk, look: o.Search, prices: o.Prices, limits: o.Limits, caller: o.Caller, cursors: cursors{key: o.CursorKey}, reads: o.OperatorReads,
 		now: o.Now, log: o.Log,
 	}
 }

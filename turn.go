@@ -126,6 +126,7 @@ type Attempt struct {
 	State     TurnState    `json:"state"`
 	Status    int          `json:"status,omitempty"` // of the upstream's answer; 0 where there was none
 	Reason    string       `json:"reason,omitempty"` // why it did not complete, in the product's own words
+	Answered  string       `json:"answered,omitempty"` // the model that the upstream says has answered
 	Usage     Usage        `json:"usage"`
 	StartedAt time.Time    `json:"started_at"`
 	EndedAt   time.Time    `json:"ended_at"`

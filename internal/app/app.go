@@ -44,6 +44,7 @@ type App struct {
 	prices  atomic.Pointer[price.Table]
 	listed  *price.List
 	metrics *telemetry.Metrics
+	tracer  *telemetry.Tracer // nil where nobody traces
 	ids     *ids
 	hub     *admin.Hub
 
@@ -95,6 +96,9 @@ func (a *App) Start(ctx context.Context) (err error) {
 	}()
 	cfg := a.cfg.Load()
 	if err := a.open(ctx, cfg); err != nil {
+		return err
+	}
+	if err := a.trace(cfg); err != nil { //nolint:contextcheck // as below
 		return err
 	}
 	a.build(cfg) //nolint:contextcheck // what it starts outlives the start
@@ -181,7 +185,7 @@ func (a *App) forward() *forward.Engine {
 }
 
 func (a *App) runner() *turn.Runner {
-	return &turn.Runner{
+	r := &turn.Runner{
 		Identify: a.identifier(), Memory: a.ident, Fleet: a.fleet, Route: a.route, Record: a.record,
 		Forward: a.forward(),
 		Turn:    a.reader.Turn, Failed: a.reader.FailedTurns, Owners: a.reader.Owners,
@@ -190,6 +194,10 @@ func (a *App) runner() *turn.Runner {
 		Price:   func(t *mooring.Turn) *float64 { return a.prices.Load().Turn(t) },
 		Observe: a.ended, Replica: a.ids.replica, Now: a.opts.Now, NewTurn: a.ids.turn, NewID: a.ids.message, NewKey: newKey, Log: a.opts.Log,
 	}
+	if a.tracer != nil {
+		r.Trace = telemetry.Parent
+	}
+	return r
 }
 
 func (a *App) identifier() turn.Identifier { //nolint:ireturn // what watches the engine stands in its place

@@ -117,6 +117,7 @@ func fixed(old, next config.Config) []string {
 		{"sessions.headers", slices.Equal(old.Sessions.Headers, next.Sessions.Headers)},
 		{"limits.header_timeout", old.Limits.HeaderTimeout == next.Limits.HeaderTimeout},
 		{"durability", old.Durability == next.Durability},
+		{"telemetry.otlp", old.Telemetry.OTLP == next.Telemetry.OTLP},
 		{"telemetry.format", old.Telemetry.Format == next.Telemetry.Format},
 	} {
 		if !key.same {

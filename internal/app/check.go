@@ -13,6 +13,7 @@ import (
 	"mooring"
 	"mooring/internal/config"
 	"mooring/internal/price"
+	"mooring/internal/telemetry"
 )
 
 // checkTimeout is how long one upstream may take to answer a check.
@@ -37,6 +38,7 @@ func Check(ctx context.Context, cfg config.Config, deps CheckDeps, out io.Writer
 	c := checker{cfg: cfg, deps: deps, client: unredirected(deps.Client), out: out, fine: true}
 	c.configuration()
 	c.store(ctx)
+	c.collector(ctx)
 	for _, u := range cfg.Upstreams {
 		c.upstream(ctx, u)
 		if since, drained := c.drained[u.Name]; drained {
@@ -105,6 +107,20 @@ func (c *checker) store(ctx context.Context) {
 	default:
 		c.ok("store %s", c.cfg.Store)
 	}
+}
+
+func (c *checker) collector(ctx context.Context) {
+	to := c.cfg.Telemetry.OTLP
+	if to == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	if err := telemetry.TryCollector(ctx, to.Reveal()); err != nil {
+		c.fail("telemetry.otlp: %s takes no traces: %s", to, reason(err))
+		return
+	}
+	c.ok("telemetry.otlp: %s takes traces", to)
 }
 
 func (c *checker) upstream(ctx context.Context, u config.Upstream) {

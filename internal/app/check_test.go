@@ -87,6 +87,10 @@ func TestCheckStoreAndConfiguration(t *testing.T) {
 		return finds(app.StoreFindings{Stray: stray}, err)
 	}
 	since := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/traces", func(http.ResponseWriter, *http.Request) {})
+	taking := httptest.NewServer(mux)
+	t.Cleanup(taking.Close)
 	for _, row := range []struct {
 		rule string
 		cfg  func(*config.Config)
@@ -115,9 +119,27 @@ func TestCheckStoreAndConfiguration(t *testing.T) {
 		},
 		{
 			"keys without effect are named",
-			func(c *config.Config) { c.Telemetry.OTLP = "http://h" },
+			func(c *config.Config) { c.Models = map[string][]string{"fast": {"x"}} },
 			app.CheckDeps{},
-			true, "note telemetry.otlp: no effect yet",
+			true, "note models: no effect yet",
+		},
+		{
+			"a collector that takes traces is fine",
+			func(c *config.Config) { c.Telemetry.OTLP = config.CollectorURL(strings.Replace(taking.URL, "http://", "http://u:hidden@", 1)) },
+			app.CheckDeps{},
+			true, "ok   telemetry.otlp: " + strings.Replace(taking.URL, "http://", "http://u:xxxxx@", 1) + " takes traces",
+		},
+		{
+			"a collector at another path is not",
+			func(c *config.Config) { c.Telemetry.OTLP = config.CollectorURL(taking.URL + "/other") },
+			app.CheckDeps{},
+			false, "/other takes no traces: the collector answers 404",
+		},
+		{
+			"a collector that is away is not",
+			func(c *config.Config) { c.Telemetry.OTLP = "http://127.0.0.1:1" },
+			app.CheckDeps{},
+			false, "FAIL telemetry.otlp: http://127.0.0.1:1 takes no traces: ",
 		},
 	} {
 		t.Run(row.rule, func(t *testing.T) {

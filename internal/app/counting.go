@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"net/http"
 
 	"mooring"
 	"mooring/internal/telemetry"
@@ -19,8 +20,11 @@ func (a *App) watched() telemetry.Watched {
 }
 
 // ended tells of a turn that ended, with the attempts of its last request alone, whoever counts such things.
-func (a *App) ended(t *mooring.Turn) {
+func (a *App) ended(t *mooring.Turn, asked http.Header) {
 	a.count(t)
+	if a.tracer != nil {
+		a.tracer.Turn(t, asked)
+	}
 	usd := a.prices.Load().Turn(t)
 	a.metrics.Cost(telemetry.CostOf{Upstream: upstreamLabel(t.Upstream), USD: usd, Used: usedSomething(t)})
 	if usd != nil {

@@ -37,6 +37,7 @@ type Telemetry struct {
 	// Form of the log on stderr.
 	Format string `jsonschema:"enum=text,enum=json" yaml:"format"`
 
-	// Address of an OpenTelemetry collector (OTLP over HTTP); empty for none.
-	OTLP string `yaml:"otlp"`
+	// Address of an OpenTelemetry collector that takes traces by OTLP over HTTP, as in `http://127.0.0.1:4318`; empty for none.
+	// User and password before the host are sent to it.
+	OTLP CollectorURL `yaml:"otlp"`
 }

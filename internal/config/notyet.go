@@ -12,7 +12,6 @@ func NotYet(cfg Config) []string {
 		{"routing.on_recovery", cfg.Routing.OnRecovery != plain.Routing.OnRecovery},
 		{"routing.subagents", cfg.Routing.Subagents != plain.Routing.Subagents},
 		{"models", len(cfg.Models) > 0},
-		{"telemetry.otlp", cfg.Telemetry.OTLP != ""},
 	}
 	var keys []string
 	for _, r := range table {

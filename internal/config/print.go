@@ -16,6 +16,7 @@ func Print(w io.Writer, cfg Config) error {
 		cfg, yaml.IndentSequence(true),
 		yaml.CustomMarshaler(func(s mooring.Secret) ([]byte, error) { return quoted(shownSecret(s)) }),
 		yaml.CustomMarshaler(func(d DSN) ([]byte, error) { return quoted(d.String()) }),
+		yaml.CustomMarshaler(func(c CollectorURL) ([]byte, error) { return quoted(c.String()) }),
 		yaml.CustomMarshaler(func(b Bytes) ([]byte, error) { return []byte(b.String()), nil }),
 		yaml.CustomMarshaler(func(d time.Duration) ([]byte, error) { return []byte(formatDuration(d)), nil }),
 		yaml.CustomMarshaler(func(t time.Time) ([]byte, error) { return quoted(t.UTC().Format(time.RFC3339)) }),

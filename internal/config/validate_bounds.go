@@ -70,7 +70,7 @@ func (c *Config) checkTelemetry() error {
 	if c.Telemetry.OTLP == "" {
 		return nil
 	}
-	u, err := url.Parse(c.Telemetry.OTLP)
+	u, err := url.Parse(c.Telemetry.OTLP.Reveal())
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return wrong("telemetry.otlp", "needs an address as in http://127.0.0.1:4318")
 	}

@@ -80,11 +80,7 @@ func NewMetrics() *Metrics {
 			Name: "mooring_http_requests_total", Help: "Requests answered on the main listener, by class of status.",
 		}, []string{"class"}),
 	}
-<<<<<<< HEAD
-	m.registry.MustRegister(m.turns, m.turnSeconds, m.firstByteSeconds, m.streams, m.tokens, m.upstreamRequests, m.moves, m.sessions,
-=======
-	m.registry.MustRegister(m.turns, m.turnSeconds, m.firstByteSeconds, m.tokens, m.cost, m.unpriced, m.keyLimits, m.upstreamRequests, m.sessions,
->>>>>>> 2f4667e (serve: limits of a key hold over replicas, and a budget survives deletions)
+	m.registry.MustRegister(m.turns, m.turnSeconds, m.firstByteSeconds, m.tokens, m.cost, m.unpriced, m.keyLimits, m.upstreamRequests, m.moves, m.sessions,
 		m.commits, m.commitSeconds, m.commitBatch, m.requests,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

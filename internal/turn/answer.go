@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"mooring"
 	"mooring/internal/forward"
@@ -21,7 +22,7 @@ func (t *running) answer(ctx context.Context) error {
 	for {
 		tried[t.target.Name] = true
 		began := t.Now()
-		res, err := t.send(ctx, tried)
+		res, err := t.send(ctx, began, tried)
 		attempt := mooring.Attempt{Upstream: t.target.Name, Account: t.target.account.Name, State: mooring.Running, StartedAt: began}
 		if err != nil {
 			if again, end := t.unanswered(ctx, attempt, err, tried); !again {
@@ -37,10 +38,10 @@ func (t *running) answer(ctx context.Context) error {
 	}
 }
 
-func (t *running) call() forward.Call {
+func (t *running) call(at time.Time) forward.Call {
 	return forward.Call{
 		Upstream: t.target.Upstream, Account: t.target.account, Protocol: t.req.Protocol, Method: t.req.Method, Path: t.req.Path, Query: t.req.Query,
-		Header: t.req.Header, Body: t.upward, Own: t.req.Caller.Own, Remote: t.remote, Stream: t.req.Wire.MayStream(),
+		Header: t.traced(at), Body: t.upward, Own: t.req.Caller.Own, Remote: t.remote, Stream: t.req.Wire.MayStream(),
 	}
 }
 
@@ -92,6 +93,7 @@ func reason(err error) string {
 // finish notes how an attempt ended.
 func (t *running) finish(a *mooring.Attempt, out forward.Outcome, status int) {
 	a.State, a.Reason, a.Status, a.Usage, a.EndedAt = out.State, out.Reason, status, out.Answer.Usage, t.Now()
+	a.Answered = clip(out.Answer.Model)
 	t.turn.Attempts = append(t.turn.Attempts, *a)
 	t.turn.Usage = t.turn.Usage.Add(a.Usage)
 }

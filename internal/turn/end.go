@@ -163,7 +163,7 @@ func (t *running) settled(ctx context.Context, c *mooring.End, seen wire.Digest)
 	if t.Observe != nil {
 		ended := t.turn
 		ended.Attempts = ended.Attempts[t.earlier:]
-		t.Observe(&ended)
+		t.Observe(&ended, t.req.Header)
 	}
 }
 

@@ -33,7 +33,7 @@ type berth struct {
 
 // send asks the target, or whoever can answer now where the target cannot: it is full, known to be gone, or has asked to be left
 // alone for a while. Where nobody else is free the target is asked all the same, and a place there is waited for.
-func (t *running) send(ctx context.Context, tried map[mooring.UpstreamName]bool) (*forward.Response, error) {
+func (t *running) send(ctx context.Context, began time.Time, tried map[mooring.UpstreamName]bool) (*forward.Response, error) {
 	if t.shuns() && !t.tied() {
 		t.switchAccount(ctx)
 	}
@@ -41,7 +41,7 @@ func (t *running) send(ctx context.Context, tried map[mooring.UpstreamName]bool)
 		err := upstream.ErrAvoided
 		if !t.shuns() {
 			var res *forward.Response
-			call := t.call()
+			call := t.call(began)
 			call.Terms.Avoid = t.avoids
 			if res, err = t.Forward.Open(ctx, call); !unsent(err) {
 				t.countSpill()
@@ -53,7 +53,7 @@ func (t *running) send(ctx context.Context, tried map[mooring.UpstreamName]bool)
 			break
 		}
 	}
-	call := t.call()
+	call := t.call(began)
 	call.Terms = t.patience(t.turn.Tenant)
 	return t.Forward.Open(ctx, call)
 }

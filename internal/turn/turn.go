@@ -114,7 +114,7 @@ type Memory interface {
 	Forget(t mooring.Tenant, id mooring.SessionID, aliases []mooring.Alias)
 }
 
-// Runner runs turns. All fields but Observe are required.
+// Runner runs turns. All fields but Observe and Trace are required.
 type Runner struct {
 	Identify Identifier
 	Memory   Memory
@@ -128,8 +128,9 @@ type Runner struct {
 	Sent     func(ctx context.Context, t mooring.Tenant, s mooring.SessionID, clientMessage string) (mooring.Turn, error)          // CodeNotFound where it was not
 	Below    func(ctx context.Context, t mooring.Tenant, s mooring.SessionID, parent mooring.MessageID) ([]mooring.Message, error) // CodeNotFound where there is none such
 	Rules    func() Rules
-	Price    func(*mooring.Turn) *float64 // what its attempts cost together; nil where that is unknown
-	Observe  func(t *mooring.Turn)        // told of every turn that ended, with the attempts of this request alone
+	Price    func(*mooring.Turn) *float64                               // what its attempts cost together; nil where that is unknown
+	Observe  func(t *mooring.Turn, asked http.Header)                   // told of every turn that ended, with the attempts of this request alone, and its header
+	Trace    func(id mooring.TurnID, attempt time.Time) (parent string) // the traceparent of an attempt that began then; nil where nobody traces
 	Replica  string
 	Now      func() time.Time
 	NewTurn  func() mooring.TurnID

@@ -95,7 +95,7 @@ func newHouse(t *testing.T, rules turn.Rules, specs ...upstream.Spec) *house {
 			return store.Children(ctx, t, s, parent)
 		},
 		Record: writer, Rules: func() turn.Rules { return h.rules }, Price: func(*mooring.Turn) *float64 { return nil },
-		Observe: func(t *mooring.Turn) { h.ended <- t }, Replica: "rep_1", Now: time.Now,
+		Observe: func(t *mooring.Turn, _ http.Header) { h.ended <- t }, Replica: "rep_1", Now: time.Now,
 		NewTurn: func() mooring.TurnID { return mooring.TurnID("trn_" + h.next()) },
 		NewID:   func() mooring.MessageID { return mooring.MessageID("msg_" + h.next()) }, NewKey: h.key, Log: log,
 	}

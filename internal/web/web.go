@@ -33,7 +33,9 @@ const csp = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 's
 	"font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
 
 const (
+	// index is the shell that every page works in. A page may have one of its own, which names its files too.
 	index = "index.html"
+	shell = ".html"
 	// hashed is where the build puts files whose names change with their content.
 	hashed = "assets/"
 )
@@ -103,7 +105,7 @@ func (a *App) look(name string) (file, error) {
 		f.sizes[c] = strconv.FormatInt(info.Size(), 10)
 	}
 	switch {
-	case name == index:
+	case isShell(name):
 	case strings.HasPrefix(name, hashed):
 		f.keep = keepForGood
 	default:
@@ -117,21 +119,28 @@ func (a *App) look(name string) (file, error) {
 	return f, nil
 }
 
-// ServePage answers every page's path alike: the front end finds out by itself what to show there. A binary without one says so.
-func (a *App) ServePage(w http.ResponseWriter, r *http.Request) {
-	if a.serve(w, r, index) {
-		return
+// Page answers with a shell of the front end, which finds out by itself what to show at the request's path. The name is that of the
+// page, whose files the shell names then for the browser to fetch at once; without such a shell, or a name, the common one does. A
+// binary without any says so.
+func (a *App) Page(name string) http.HandlerFunc {
+	if _, ok := a.files[name+shell]; !ok {
+		name = "index"
 	}
-	setHeaders(w.Header(), index)
-	w.Header().Set("Cache-Control", keepNothing)
-	_, _ = io.WriteString(w, unbuilt)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if a.serve(w, r, name+shell) {
+			return
+		}
+		setHeaders(w.Header(), index)
+		w.Header().Set("Cache-Control", keepNothing)
+		_, _ = io.WriteString(w, unbuilt)
+	}
 }
 
 // Files names the files beside the pages that have a path of their own at the root, as in "favicon.svg".
 func (a *App) Files() []string {
 	var out []string
 	for name := range a.files {
-		if name != index && !strings.Contains(name, "/") {
+		if !isShell(name) && !strings.Contains(name, "/") {
 			out = append(out, name)
 		}
 	}
@@ -141,8 +150,10 @@ func (a *App) Files() []string {
 // ServeFile answers with the file at the request's path, or says that there is none and writes nothing.
 func (a *App) ServeFile(w http.ResponseWriter, r *http.Request) bool {
 	name := strings.TrimPrefix(r.URL.Path, "/")
-	return name != index && a.serve(w, r, name)
+	return !isShell(name) && a.serve(w, r, name)
 }
+
+func isShell(name string) bool { return strings.HasSuffix(name, shell) }
 
 func (a *App) serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	f, ok := a.files[name]

@@ -17,13 +17,14 @@ import (
 const (
 	script = "/assets/app-B1x9.js"
 	page   = "<!doctype html><title>Mooring</title>"
+	shell  = "<!doctype html><link rel=modulepreload href=/assets/usage.js>"
 )
 
 func built(t *testing.T) *web.App {
 	t.Helper()
 	files := fstest.MapFS{}
 	for name, content := range map[string]string{
-		".gitkeep": "", "index.html": page, "favicon.svg": "<svg/>", "robots.txt": "User-agent: *", "robots.txt.gz": "robots by gzip",
+		".gitkeep": "", "index.html": page, "usage.html": shell, "usage.html.gz": "shell by gzip", "favicon.svg": "<svg/>", "robots.txt": "User-agent: *", "robots.txt.gz": "robots by gzip",
 		"assets/app-B1x9.js": "let a = 1", "assets/app-B1x9.js.br": "by brotli", "assets/app-B1x9.js.gz": "by gzip",
 		"assets/app-C2.css": "a{}", "assets/app-C2.css.gz": "css by gzip", "assets/mark-D3.woff2": "font", "assets/odd-E4.xyz": "odd",
 	} {
@@ -61,7 +62,7 @@ func ask(t *testing.T, a *web.App, method, path string, header ...string) *httpt
 func shown(t *testing.T, a *web.App, method string) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
-	a.ServePage(w, httptest.NewRequestWithContext(t.Context(), method, "/sessions/ses_1", http.NoBody))
+	a.Page("sessions")(w, httptest.NewRequestWithContext(t.Context(), method, "/sessions/ses_1", http.NoBody))
 	return w
 }
 
@@ -105,6 +106,23 @@ func TestPage(t *testing.T) {
 	}
 	if w := shown(t, built(t), http.MethodHead); w.Code != http.StatusOK || w.Body.Len() > 0 || w.Header().Get("Content-Length") != "37" {
 		t.Errorf("HEAD = %d, %d bytes, Content-Length %s", w.Code, w.Body.Len(), w.Header().Get("Content-Length"))
+	}
+}
+
+// A page's own shell names that page's files; one that has none works in the common one.
+func TestShells(t *testing.T) {
+	t.Parallel()
+	a := built(t)
+	for _, row := range []struct{ page, accept, want string }{
+		{"usage", "", shell}, {"usage", "gzip", "shell by gzip"}, {"none", "gzip", page}, {"", "gzip", page},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/usage", http.NoBody)
+		r.Header.Set("Accept-Encoding", row.accept)
+		w := httptest.NewRecorder()
+		a.Page(row.page)(w, r)
+		if got := w.Header().Get("Cache-Control"); w.Code != http.StatusOK || w.Body.String() != row.want || got != "no-store" {
+			t.Errorf("page %q with %q = %d %s, Cache-Control %q; want %s", row.page, row.accept, w.Code, w.Body, got, row.want)
+		}
 	}
 }
 
@@ -156,7 +174,7 @@ func TestFiles(t *testing.T) {
 		t.Errorf("files with a path of their own (-want +got):\n%s", diff)
 	}
 	for _, path := range []string{
-		"/assets/", "/assets", "/assets/none.js", "/assets/app-B1x9.js.gz", "/assets/app-B1x9.js.br", "/index.html", "/.gitkeep", "/",
+		"/assets/", "/assets", "/assets/none.js", "/assets/app-B1x9.js.gz", "/assets/app-B1x9.js.br", "/index.html", "/usage.html", "/.gitkeep", "/",
 		"/assets/../index.html", "/assets/%2e%2e/index.html", "/assets/..%2findex.html", "/assets//app-B1x9.js", "/assets/app-B1x9.js/", "//index.html",
 	} {
 		if got := get(t, a, path).Code; got != 0 {

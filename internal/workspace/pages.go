@@ -18,10 +18,11 @@ func NewPages(app *web.App) *Pages { return &Pages{app: app} }
 
 // Mount adds the routes. The name of a chat or session may hold slashes, escaped or not, so these take all that follows.
 func (p *Pages) Mount(mux Mux) {
-	for _, path := range []string{
-		"/{$}", "/chat", "/chat/{friendly_id...}", "/sessions", "/sessions/{id...}", "/search", "/upstreams", "/usage", "/tenants", "/sign-in",
+	for path, page := range map[string]string{
+		"/{$}": "chat", "/chat": "chat", "/chat/{friendly_id...}": "thread", "/sessions": "sessions", "/sessions/{id...}": "session",
+		"/search": "search", "/upstreams": "upstreams", "/usage": "usage", "/tenants": "tenants", "/sign-in": "sign-in",
 	} {
-		mux.Handle("GET "+path, http.HandlerFunc(p.app.ServePage))
+		mux.Handle("GET "+path, p.app.Page(page))
 	}
 	mux.Handle("GET /assets/", http.HandlerFunc(p.file))
 	for _, name := range p.app.Files() {

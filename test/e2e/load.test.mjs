@@ -1,27 +1,105 @@
 // What the first visit costs, and that nothing on the page jumps while an answer comes.
 import assert from 'node:assert/strict'
 import { answers, ask, chat, composer, questions } from './helpers/chat.mjs'
-import { eventually, stage } from './helpers/stage.mjs'
+import { eventually, patience, stage } from './helpers/stage.mjs'
 
-const on = stage()
+let session
+const on = stage({
+  prepare: async ({ server }) => {
+    session = (await server.turn('Here already', { session: 'load-1' })).id
+  },
+})
 
-on.test('first load: at most 300 KB over the wire, and soon usable', async ({ page, context }) => {
-  for (const address of ['/', '/sessions', '/search', '/usage', '/upstreams']) {
-    const fresh = await context.browser().newContext({ baseURL: on.server.url })
-    const visit = await fresh.newPage()
-    const begun = performance.now()
-    await visit.goto(address)
-    await visit.getByRole('main').locator('textarea, h1').first().waitFor()
-    const usable = Math.round(performance.now() - begun)
-    const bytes = await visit.evaluate(() =>
-      [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].map((one) => [one.name, one.encodedBodySize]))
-    const total = bytes.reduce((sum, [, size]) => sum + size, 0)
-    console.log(`${address}: ${(total / 1000).toFixed(1)} KB in ${bytes.length} requests, usable after ${usable} ms`)
-    assert.ok(total > 50_000 && total <= 300_000, `${address} takes ${total} bytes:\n${bytes.map(([name, size]) => `${size} ${name}`).join('\n')}`)
-    await fresh.close()
+const lists = ['/api/sessions?limit=60&archived=false', '/api/sessions?limit=100&pinned=true&archived=false']
+const below = (...what) => what.map((one) => `/api/sessions/{id}${one}`)
+
+/**
+ * What each page may cost, with all that it fetches by itself: bytes as they are sent, and requests; what it asks the API before
+ * anything was answered, and what it asks then.
+ */
+const pages = [
+  { address: '/', bytes: 200_000, requests: 17, asks: ['/api/me', '/api/upstreams', '/api/models', ...lists], then: [] },
+  { address: '/chat/{id}', bytes: 200_000, requests: 19, asks: ['/api/me', '/api/upstreams', '/api/models', ...lists, ...below('')], then: below('/turns?limit=100', '/messages?limit=100') },
+  { address: '/sessions', bytes: 140_000, requests: 15, asks: ['/api/me', '/api/upstreams', '/api/sessions?kind=main&archived=false&limit=100'], then: ['/api/sessions?kind=subagent&limit=200'] },
+  { address: '/sessions/{id}', bytes: 160_000, requests: 17, asks: ['/api/me', ...below('')], then: below('/turns?limit=100', '/tree') },
+  { address: '/search', bytes: 130_000, requests: 12, asks: ['/api/me'], then: [] },
+  { address: '/usage', bytes: 130_000, requests: 14, asks: ['/api/me', '/api/stats', '/api/usage?from={day}&to={day}&by=model'], then: [] },
+  { address: '/upstreams', bytes: 190_000, requests: 15, asks: ['/api/me', '/api/upstreams', '/api/series?span=24h'], then: [] },
+  { address: '/sign-in', bytes: 130_000, requests: 12, asks: ['/api/me'], then: [] },
+]
+const at = (address) => address.replace('{id}', session)
+const plain = (url) => url.replace(on.server.url, '').replace(session, '{id}').replace(/\d{4}-\d\d-\d\dT[^&]*/g, '{day}')
+const usable = (page) => page.getByRole('main').locator('textarea, h1').first().waitFor()
+
+/** A browser profile that has seen nothing of these pages. */
+async function fresh(run) {
+  const context = await on.browser.newContext({ baseURL: on.server.url })
+  context.setDefaultTimeout(patience)
+  await run(await context.newPage())
+  await context.close()
+}
+
+on.test('first load: what a page fetches is little, nothing of it twice, and it is soon usable', async () => {
+  for (const { address, bytes, requests } of pages) {
+    await fresh(async (page) => {
+      const begun = performance.now()
+      await page.goto(at(address), { waitUntil: 'commit' })
+      await usable(page)
+      const ready = Math.round(performance.now() - begun)
+      const all = await settled(page)
+      const total = all.reduce((sum, one) => sum + one.size, 0)
+      console.log(`${address}: ${(total / 1000).toFixed(1)} KB in ${all.length} requests, usable after ${ready} ms`)
+      const list = all.map((one) => `${one.size} ${one.name}`).join('\n')
+      assert.ok(total > 50_000 && total <= bytes, `${address} takes ${total} bytes, more than ${bytes}:\n${list}`)
+      assert.ok(all.length <= requests, `${address} takes ${all.length} requests, more than ${requests}:\n${list}`)
+      const names = all.map((one) => one.name)
+      assert.deepEqual(names.filter((name, i) => names.indexOf(name) < i), [], `${address} asks for these more than once`)
+    })
   }
-  await page.goto('/')
-  await composer(page).waitFor()
+})
+
+/** All that a page has fetched, once nothing more comes. */
+async function settled(page) {
+  for (let before = -1; ;) {
+    const all = await page.evaluate(() =>
+      [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+        .filter((one) => one.responseEnd > 0)
+        .map((one) => ({ name: one.name.replace(location.origin, ''), size: one.encodedBodySize })))
+    if (all.length === before) return all
+    before = all.length
+    await page.waitForTimeout(500)
+  }
+}
+
+// How deep the waterfall is, without a clock: the shell names every script and style sheet that the page is drawn with, and nothing
+// that is asked of the API waits for the answer to something else, but for what is listed.
+on.test('first load: what a page needs is asked for at once, not one behind the other', async () => {
+  for (const { address, asks, then } of pages) {
+    await fresh(async (page) => {
+      const code = []
+      const asked = []
+      const held = []
+      let open = false
+      page.on('request', (request) => {
+        if (['script', 'stylesheet'].includes(request.resourceType())) code.push(plain(request.url()))
+      })
+      await page.route(/\/api\/(?!events)/, (route) => {
+        asked.push(plain(route.request().url()))
+        return open ? route.continue() : held.push(route)
+      })
+      await page.goto(at(address), { waitUntil: 'commit' })
+      await eventually(() => assert.deepEqual(asked.toSorted(), asks.toSorted(), `${address}: asked while nothing is answered`))
+      const shell = await (await fetch(on.server.url + at(address))).text()
+      const unnamed = code.filter((file) => !shell.includes(file))
+      open = true
+      await Promise.all(held.map((route) => route.continue()))
+      await usable(page)
+      await settled(page)
+      assert.deepEqual(asked.slice(asks.length).toSorted(), then.toSorted(), `${address}: asked behind an answer`)
+      // The first question's code comes while nothing else is to be done.
+      assert.deepEqual(unnamed.filter((file) => address !== '/' || !file.includes('/messages-')), [], `${address}: files that its shell does not name`)
+    })
+  }
 })
 
 on.test('assets come packed, are kept by the browser, and are not asked for again', async ({ page }) => {

@@ -1,19 +1,11 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
-import { lazy, Suspense } from "react";
+import { Suspense } from "react";
 import { Route, Switch } from "wouter";
 import { ApiError, whenUnauthorized } from "@/api/client";
-import { Toaster, TooltipProvider } from "@/ui";
+import { Toaster, Tooltips } from "@/ui";
 import { NotFound } from "./NotFound";
+import { Chat, Search, Session, Sessions, SignIn, Tenants, Upstreams, Usage } from "./pages";
 import { Shell } from "./Shell";
-
-const Chat = lazy(() => import("@/chat/Chat"));
-const Sessions = lazy(() => import("@/sessions/Sessions"));
-const Session = lazy(() => import("@/sessions/Session"));
-const Search = lazy(() => import("@/search/Search"));
-const Upstreams = lazy(() => import("@/upstreams/Upstreams"));
-const Usage = lazy(() => import("@/usage/Usage"));
-const Tenants = lazy(() => import("@/tenants/Tenants"));
-const SignIn = lazy(() => import("@/signin/SignIn"));
 
 const client = new QueryClient({
   defaultOptions: {
@@ -41,30 +33,29 @@ const chat = /^\/(?:chat\/(?<friendlyId>[^/]+)\/?)?$/;
 export function App() {
   return (
     <QueryClientProvider client={client}>
-      <TooltipProvider delayDuration={400}>
-        <Switch>
-          <Route path="/sign-in">
-            <Suspense fallback={null}>
-              <SignIn />
-            </Suspense>
-          </Route>
-          <Route>
-            <Shell>
-              <Switch>
-                <Route path={chat} component={Chat} />
-                <Route path="/sessions" component={Sessions} />
-                <Route path="/sessions/:id" component={Session} />
-                <Route path="/search" component={Search} />
-                <Route path="/upstreams" component={Upstreams} />
-                <Route path="/usage" component={Usage} />
-                <Route path="/tenants" component={Tenants} />
-                <Route component={NotFound} />
-              </Switch>
-            </Shell>
-          </Route>
-        </Switch>
-        <Toaster />
-      </TooltipProvider>
+      <Switch>
+        <Route path="/sign-in">
+          <Suspense fallback={null}>
+            <SignIn />
+          </Suspense>
+        </Route>
+        <Route>
+          <Shell>
+            <Switch>
+              <Route path={chat} component={Chat} />
+              <Route path="/sessions" component={Sessions} />
+              <Route path="/sessions/:id" component={Session} />
+              <Route path="/search" component={Search} />
+              <Route path="/upstreams" component={Upstreams} />
+              <Route path="/usage" component={Usage} />
+              <Route path="/tenants" component={Tenants} />
+              <Route component={NotFound} />
+            </Switch>
+          </Shell>
+        </Route>
+      </Switch>
+      <Toaster />
+      <Tooltips />
     </QueryClientProvider>
   );
 }

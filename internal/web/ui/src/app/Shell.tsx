@@ -6,7 +6,7 @@ import { api } from "@/api/client";
 import { useMe } from "@/api/hooks";
 import { useLive, useLiveState } from "@/api/live";
 import type { Me } from "@/api/types";
-import { cx, Drawer, IconButton, Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from "@/ui";
+import { cx, Drawer, IconButton, Mark, Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from "@/ui";
 import { Boundary } from "./Boundary";
 import { useOnline, useWide } from "./media";
 import { Shortcuts } from "./Shortcuts";
@@ -57,7 +57,7 @@ export function Shell({ children }: { children: ReactNode }) {
         {wide ? (
           <nav aria-label="Pages" className="flex w-[4.75rem] shrink-0 flex-col items-center gap-0.5 border-r border-line bg-canvas px-1.5 py-3">
             <Link href="/" aria-label="Mooring: new chat" className="mb-3 rounded-lg p-1.5">
-              <img src="/mark.svg" alt="" width="26" height="26" />
+              <Mark className="size-6.5" />
             </Link>
             {shown.map((place) => (
               <RailLink key={place.href} place={place} here={isAt(place, path)} />
@@ -86,7 +86,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <Drawer open={open} onClose={() => setOpen(false)} label="Menu">
           <div className="flex h-full flex-col">
             <div className="flex items-center gap-2 px-4 pt-4 pb-2 font-semibold tracking-tight">
-              <img src="/mark.svg" alt="" width="22" height="22" /> <span className="flex-1">Mooring</span>
+              <Mark className="size-5.5" /> <span className="flex-1">Mooring</span>
               <UserMenu me={me.data} side="bottom" />
             </div>
             <nav aria-label="Pages" className="grid grid-cols-3 gap-1 px-2 pb-3">

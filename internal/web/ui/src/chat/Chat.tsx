@@ -1,21 +1,22 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { CircleSlash, ListTree } from "lucide-react";
-import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { Suspense, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { Link, useLocation, useParams, useSearchParams } from "wouter";
 import { ApiError, api, sessionPath } from "@/api/client";
 import { useMe, useSession } from "@/api/hooks";
 import { keys } from "@/api/keys";
 import type { MessageID, Session } from "@/api/types";
 import { PageSide, TopBar, useTitle } from "@/app/Page";
-import { EmptyState, ErrorState, projectName, toast, Tooltip } from "@/ui";
+import { EmptyState, ErrorState, projectName, tip, toast } from "@/ui";
 import { ChatList, NewChat, Rename } from "./ChatList";
+import { Asked } from "./Asked";
 import { ChatMenu } from "./ChatMenu";
 import { Composer, type Message } from "./Composer";
 import { clientOf, titleOf } from "./groups";
-import { Notice } from "./Live";
+import { Thread } from "./late";
 import { keepModel } from "./memory";
+import { Notice } from "./Notice";
 import { randomID, runs, runsIn, type Question, type Run } from "./runs";
-import { Thread } from "./Thread";
 import { Welcome } from "./Welcome";
 
 /** The chat: a list of sessions, and the one that is open. */
@@ -25,6 +26,7 @@ export default function Chat() {
   const found = useSession(name);
   const [search] = useSearchParams();
   const all = useSyncExternalStore(runs.subscribe, runs.all);
+  useThreadSoon();
   const session = name === null ? null : (found.data ?? null);
   return (
     <div className="flex h-full min-h-0">
@@ -40,6 +42,14 @@ export default function Chat() {
       )}
     </div>
   );
+}
+
+/** Fetches what the first question will need, once the page itself is there. */
+function useThreadSoon() {
+  useEffect(() => {
+    const timer = setTimeout(() => void Thread.load().catch(() => {}), 100);
+    return () => clearTimeout(timer);
+  }, []);
 }
 
 function Missing({ error, retry }: { error: unknown; retry: () => void }) {
@@ -102,17 +112,19 @@ function Open({ named, all, target }: { named: Session | null; all: Run[]; targe
       {empty ? (
         <Welcome readOnly={readOnly} />
       ) : (
-        <Thread
-          key={session?.id ?? "new"}
-          session={session}
-          run={run}
-          target={target}
-          readOnly={readOnly}
-          onAsk={ask}
-          onRestore={(old) => setRestored({ text: old.question?.text ?? "", pictures: old.question?.pictures ?? [] })}
-          onTip={onTip}
-          onSay={setSaid}
-        />
+        <Suspense fallback={<ThreadToCome run={run} />}>
+          <Thread
+            key={session?.id ?? "new"}
+            session={session}
+            run={run}
+            target={target}
+            readOnly={readOnly}
+            onAsk={ask}
+            onRestore={(old) => setRestored({ text: old.question?.text ?? "", pictures: old.question?.pictures ?? [] })}
+            onTip={onTip}
+            onSay={setSaid}
+          />
+        </Suspense>
       )}
       {readOnly ? (
         session && <ReadOnly />
@@ -123,6 +135,11 @@ function Open({ named, all, target }: { named: Session | null; all: Run[]; targe
     </section>
   );
 }
+
+/** Stands in the thread's place while its code is fetched: only who asks within the first moments on a slow line sees it. */
+const ThreadToCome = ({ run }: { run: Run | undefined }) => (
+  <div className="mx-auto min-h-0 w-full max-w-3xl flex-1 px-4 pt-4 md:px-6" aria-busy="true">{run?.question && <Asked question={run.question} />}</div>
+);
 
 /** Goes along when a question turns out to belong to another session: a chat's first one, or /new. */
 function useMoved(session: Session | null, origin: string, all: Run[]) {
@@ -195,11 +212,13 @@ function Head({ session }: { session: Session }) {
         {name}
         {!renaming && facts !== "" && <span className="min-w-0 flex-1 truncate text-xs text-faint">{facts}</span>}
         {(renaming || facts === "") && <span className="flex-1" />}
-        <Tooltip text="Turns, cost and why this session">
-          <Link href={`/sessions/${session.id}`} className="flex h-7 shrink-0 items-center gap-1.5 rounded-lg px-2 text-xs font-medium text-soft hover:bg-hover hover:text-ink">
-            <ListTree className="size-4" /> Details
-          </Link>
-        </Tooltip>
+        <Link
+          href={`/sessions/${session.id}`}
+          className="flex h-7 shrink-0 items-center gap-1.5 rounded-lg px-2 text-xs font-medium text-soft hover:bg-hover hover:text-ink"
+          {...tip("Turns, cost and why this session")}
+        >
+          <ListTree className="size-4" /> Details
+        </Link>
         {menu}
       </header>
       <TopBar>

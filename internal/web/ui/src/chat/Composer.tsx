@@ -66,8 +66,8 @@ export function Composer({ view, session, run, onSend, onStop, restored }: Compo
   useLayoutEffect(() => {
     // The field is as high as its text, up to a third of the window.
     const area = field.current!;
-    area.style.height = "auto";
-    area.style.height = `${Math.min(area.scrollHeight, Math.max(120, innerHeight * 0.34))}px`;
+    area.style.height = "";
+    if (text !== "") area.style.height = `${Math.min(area.scrollHeight, Math.max(120, innerHeight * 0.34))}px`;
   }, [text, view]);
 
   useEffect(() => {

@@ -1,37 +1,11 @@
 import { CircleAlert, CircleSlash, CloudOff, Hourglass } from "lucide-react";
-import type { ReactNode } from "react";
-import { Button, cx } from "@/ui";
+import { Button } from "@/ui";
+import { Asked } from "./Asked";
 import { Markdown } from "./Markdown";
-import { Bubble, Thinking, ToolCall } from "./Message";
+import { Thinking, ToolCall } from "./Message";
+import { Notice } from "./Notice";
 import { pretty } from "./parts";
-import type { Question, Run } from "./runs";
-
-/** A sentence about a turn's state, with what can be done about it. */
-export function Notice({ tone, icon, children, action }: { tone: "soft" | "bad" | "warn"; icon: ReactNode; children: ReactNode; action?: ReactNode }) {
-  return (
-    <div
-      role={tone === "bad" ? "alert" : "status"}
-      className={cx("my-2 flex flex-wrap items-center gap-x-3 gap-y-2 rounded-xl px-3.5 py-2.5 text-sm", tone === "bad" ? "bg-bad-soft text-bad" : tone === "warn" ? "bg-warn-soft text-warn" : "bg-sunken text-soft")}
-    >
-      <span className="[&>svg]:size-4">{icon}</span>
-      <span className="min-w-0 flex-1 basis-48 break-words">{children}</span>
-      {action && <span className="flex gap-2">{action}</span>}
-    </div>
-  );
-}
-
-export function Asked({ question }: { question: Question }) {
-  return (
-    <article aria-label="You" className="flex justify-end py-3">
-      <Bubble>
-        {question.text !== "" && <p className="break-words whitespace-pre-wrap">{question.text}</p>}
-        {question.pictures.map((picture) => (
-          <img key={picture.id} src={picture.url} alt={picture.name} className="my-1 block max-h-72 rounded-xl border border-line" />
-        ))}
-      </Bubble>
-    </article>
-  );
-}
+import type { Run } from "./runs";
 
 interface LiveProps {
   run: Run;

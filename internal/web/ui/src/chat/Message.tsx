@@ -3,6 +3,7 @@ import { memo, useState, type ReactNode } from "react";
 import type { Message as Stored, MessageID, Turn } from "@/api/types";
 import { Button, CopyButton, cx, IconButton, Spinner } from "@/ui";
 import { cost, duration } from "@/ui/format";
+import { Bubble } from "./Asked";
 import { Markdown } from "./Markdown";
 import { typedText, type Block } from "./parts";
 
@@ -138,11 +139,6 @@ function Typed({ text }: { text: string }) {
       )}
     </>
   );
-}
-
-/** A question's bubble, of what was asked before and of what is being asked. */
-export function Bubble({ children }: { children: ReactNode }) {
-  return <div className="w-fit max-w-[92%] rounded-2xl rounded-br-md bg-accent-soft px-4 py-2.5 md:max-w-[80%]">{children}</div>;
 }
 
 export interface Actions {

@@ -5,8 +5,9 @@ import { api } from "@/api/client";
 import { keys } from "@/api/keys";
 import type { Message as Stored, MessageID, Session, Turn } from "@/api/types";
 import { Button, ErrorState, Skeleton, Spinner, toast } from "@/ui";
-import { Live, Notice } from "./Live";
+import { Live } from "./Live";
 import { Message, type Actions } from "./Message";
+import { Notice } from "./Notice";
 import { arrange, type Shown } from "./parts";
 import { runs, type Question, type Run } from "./runs";
 import { useActions } from "./useActions";
@@ -30,7 +31,8 @@ interface ThreadProps {
 /** What errors said that the stored turn does not; only for the sake of the sentence. */
 const sentences = new Map<string, string>();
 
-export function Thread({ session, run, target, readOnly, onAsk, onRestore, onTip, onSay }: ThreadProps) {
+/** What was said in a session, and the answer that comes. */
+export default function Thread({ session, run, target, readOnly, onAsk, onRestore, onTip, onSay }: ThreadProps) {
   const id = session?.id ?? null;
   const [tip, setTip] = useState<MessageID | null>(null);
   const turns = useTurns(id);

@@ -1,8 +1,8 @@
 import { CircleAlert } from "lucide-react";
 import { Link } from "wouter";
 import { useMe, useUpstreams } from "@/api/hooks";
-import { CopyButton } from "@/ui";
-import { Notice } from "./Live";
+import { CopyButton, Mark } from "@/ui";
+import { Notice } from "./Notice";
 
 /** What is seen before the first word: what this is, and how a client gets here. */
 export function Welcome({ readOnly }: { readOnly: boolean }) {
@@ -15,7 +15,7 @@ export function Welcome({ readOnly }: { readOnly: boolean }) {
   return (
     <div className="min-h-0 flex-1 overflow-y-auto">
       <div className="mx-auto flex min-h-full w-full max-w-3xl flex-col justify-center px-4 py-10 md:px-6">
-        <img src="/mark.svg" alt="" width="44" height="44" className="mb-5" />
+        <Mark className="mb-5 size-11" />
         <h1 className="text-2xl font-semibold tracking-tight text-balance">Every conversation, where you can find it again.</h1>
         <p className="mt-2 max-w-[58ch] text-pretty text-soft">
           {readOnly

@@ -6,7 +6,7 @@ import { useMe } from "@/api/hooks";
 import { keys } from "@/api/keys";
 import type { Me } from "@/api/types";
 import { useTitle } from "@/app/Page";
-import { Button, ErrorState, Spinner } from "@/ui";
+import { Button, ErrorState, Mark, Spinner } from "@/ui";
 import { safeBack } from "./back";
 import { KeyForm } from "./KeyForm";
 
@@ -17,7 +17,7 @@ export default function SignIn() {
     <main className="flex min-h-dvh flex-col items-center justify-center bg-canvas px-4 py-10">
       <div className="w-full max-w-sm">
         <p className="mb-5 flex items-center justify-center gap-2.5 text-lg font-semibold tracking-tight">
-          <img src="/mark.svg" alt="" width="28" height="28" /> Mooring
+          <Mark className="size-7" /> Mooring
         </p>
         <div className="rounded-2xl border border-line bg-raised p-6 shadow-low">
           <Inside />

@@ -1,7 +1,7 @@
 import type { ComponentProps, ReactNode } from "react";
 import { cx } from "./cx";
 import { Spinner } from "./Spinner";
-import { Tooltip } from "./Tooltip";
+import { tip } from "./Tooltip";
 
 type Look = "primary" | "plain" | "quiet" | "danger";
 
@@ -50,22 +50,21 @@ export interface IconButtonProps extends ComponentProps<"button"> {
 
 export function IconButton({ label, look = "quiet", size = "md", side, round, className, children, ...rest }: IconButtonProps) {
   return (
-    <Tooltip text={label} side={side}>
-      <button
-        type="button"
-        aria-label={label}
-        className={cx(
-          "inline-flex shrink-0 items-center justify-center transition-colors disabled:opacity-40",
-          round ? "rounded-full" : "rounded-lg",
-          size === "md" ? "size-9" : "size-7",
-          "pointer-coarse:size-10",
-          looks[look],
-          className,
-        )}
-        {...rest}
-      >
-        {children}
-      </button>
-    </Tooltip>
+    <button
+      type="button"
+      aria-label={label}
+      className={cx(
+        "inline-flex shrink-0 items-center justify-center transition-colors disabled:opacity-40",
+        round ? "rounded-full" : "rounded-lg",
+        size === "md" ? "size-9" : "size-7",
+        "pointer-coarse:size-10",
+        looks[look],
+        className,
+      )}
+      {...tip(label, side)}
+      {...rest}
+    >
+      {children}
+    </button>
   );
 }

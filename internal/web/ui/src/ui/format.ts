@@ -1,12 +1,18 @@
-const whole = new Intl.NumberFormat();
-// Made once: making one takes longer than a hundred uses.
-const weekday = new Intl.DateTimeFormat(undefined, { weekday: "long" });
-const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
-const dayOfYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+/** Made with the first use, for that takes 10 ms, and once, for that takes longer than a hundred uses. */
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
+
+const whole = once(() => new Intl.NumberFormat());
+const dates = (options: Intl.DateTimeFormatOptions) => once(() => new Intl.DateTimeFormat(undefined, options));
+const weekday = dates({ weekday: "long" });
+const day = dates({ day: "numeric", month: "short" });
+const dayOfYear = dates({ day: "numeric", month: "short", year: "numeric" });
+const full = dates({ dateStyle: "full", timeStyle: "long" });
 
 /** 1234567 as "1,234,567" in the reader's own way; what is not known is a dash. */
-export const number = (n: number | null | undefined) => (n == null ? "–" : whole.format(n));
+export const number = (n: number | null | undefined) => (n == null ? "–" : whole().format(n));
 
 /** Tokens short enough for a table: 950, 12.3k, 4.56M. */
 export function tokens(n: number | null | undefined): string {
@@ -26,7 +32,7 @@ export function cost(usd: number | null | undefined): string {
   if (usd < 0.0001) return "<$0.0001";
   if (usd < 0.1) return `$${usd.toFixed(4).replace(/0{1,2}$/, "")}`;
   if (usd < 1000) return `$${usd.toFixed(2)}`;
-  return `$${whole.format(Math.round(usd))}`;
+  return `$${whole().format(Math.round(usd))}`;
 }
 
 /** 850 ms, 3.4 s, 2 min 5 s, 1 h 12 min */
@@ -48,8 +54,8 @@ export function ago(then: Date, now: Date): string {
   const days = daysBetween(then, now);
   if (days === 0) return `${Math.round(seconds / 3600)} h`;
   if (days === 1) return "yesterday";
-  if (days < 7) return weekday.format(then);
-  return (then.getFullYear() === now.getFullYear() ? day : dayOfYear).format(then);
+  if (days < 7) return weekday().format(then);
+  return (then.getFullYear() === now.getFullYear() ? day() : dayOfYear()).format(then);
 }
 
 /** Calendar days in the reader's zone. */
@@ -59,4 +65,4 @@ export function daysBetween(then: Date, now: Date): number {
 }
 
 /** A moment in full, in the reader's zone, with the zone's name. */
-export const fullTime = (when: Date) => full.format(when);
+export const fullTime = (when: Date) => full().format(when);

@@ -66,6 +66,7 @@ type End struct {
 	Remote    *RemoteSession // as in Bind
 	DropClaim bool           // the claim of this turn is given up
 	Objects   []Object       // ids by which the upstream knows what it answered
+	Models    []string       // of the session, where another model answered than its Begin says; nil leaves them
 
 	Taken bool // as in Bind
 	Err   error

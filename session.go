@@ -71,12 +71,21 @@ type AliasHit struct {
 type Pin struct {
 	Tenant   Tenant
 	Session  SessionID
-	Set      string // the candidates' names, sorted and joined by ","
+	Set      string // the candidates' names, sorted and joined by ","; behind the name of an alias and ":" where the client asks for one
 	Upstream UpstreamName
 	Account  AccountName
 	Bound    bool // its upstream has answered 2xx; until then it is a claim of the turn below
 	Turn     TurnID
 	UsedAt   time.Time
+	Model    string // of an alias: which of its models the session got; empty where the client names the model itself
+	Home     Home   // where the session was before it had to move; zero where it never had to, or is back
+}
+
+// Home is where a session that had to move began.
+type Home struct {
+	Upstream UpstreamName
+	Account  AccountName
+	Model    string // as in Pin
 }
 
 // Object is what an upstream keeps under an id of its own: a stored response, a conversation.

@@ -88,7 +88,7 @@ type Turn struct {
 	Session       SessionID
 	Kind          Kind
 	Protocol      Protocol
-	Model         string
+	Model         string // that the upstream was asked for last
 	Key           KeyName
 	Stream        bool
 	State         TurnState
@@ -119,10 +119,29 @@ type View struct {
 	Sent int       `json:"sent"`           // how many messages it held
 }
 
+// Why says what sent an attempt where it went.
+type Why string
+
+// The reasons. They stand in stores and in the API.
+const (
+	WhyPolicy    Why = "policy"    // the session had no upstream yet: the policy chose
+	WhyPin       Why = "pin"       // the session is there
+	WhyInherited Why = "inherited" // the session that it comes from is there
+	WhyOrigin    Why = "origin"    // the request holds what only the upstream that made it can read
+	WhyReturned  Why = "returned"  // the session had to leave it, and it is well again
+	WhySpilled   Why = "spilled"   // the session's own takes no more requests now; the session stays there
+	WhyRemoved   Why = "removed"   // the session's own is not in the configuration any more
+	WhyFailover  Why = "failover"  // the attempt before failed elsewhere
+)
+
 // Attempt is one try at a turn.
 type Attempt struct {
 	Upstream  UpstreamName `json:"upstream"`
 	Account   AccountName  `json:"account,omitempty"`
+	Why       Why          `json:"why,omitempty"`
+	Alias     string       `json:"alias,omitempty"` // the name that the client asked for where it stands for other models; else empty
+	Model     string       `json:"model,omitempty"` // that the upstream was asked for in its place
+	Tries     int          `json:"tries,omitempty"` // how often it was tried while its upstream was waited for; 0 for once
 	State     TurnState    `json:"state"`
 	Status    int          `json:"status,omitempty"` // of the upstream's answer; 0 where there was none
 	Reason    string       `json:"reason,omitempty"` // why it did not complete, in the product's own words

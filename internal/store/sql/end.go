@@ -19,7 +19,8 @@ const endSession = `UPDATE session SET
 	cache_write_5m = COALESCE(COALESCE(session.cache_write_5m, 0) + $10 - COALESCE(turn.cache_write_5m, 0), session.cache_write_5m),
 	cache_write_1h = COALESCE(COALESCE(session.cache_write_1h, 0) + $11 - COALESCE(turn.cache_write_1h, 0), session.cache_write_1h),
 	cost_usd = session.cost_usd + COALESCE(CAST($12 AS DOUBLE PRECISION), 0) - COALESCE(turn.cost_usd, 0),
-	unpriced = session.unpriced + $13 - turn.unpriced
+	unpriced = session.unpriced + $13 - turn.unpriced,
+	models = CASE WHEN $14 = '' THEN session.models ELSE $14 END
 	FROM turn
 	WHERE turn.tenant = $1 AND turn.id = $2 AND session.tenant = turn.tenant AND session.id = turn.session`
 
@@ -27,15 +28,20 @@ const endTurn = `UPDATE turn SET state = $3, upstream = $4, account = $5, pin = 
 	answer = CASE WHEN $8 = '' THEN answer ELSE $8 END,
 	input = COALESCE($9, input), output = COALESCE($10, output), cache_read = COALESCE($11, cache_read),
 	cache_write_5m = COALESCE($12, cache_write_5m), cache_write_1h = COALESCE($13, cache_write_1h),
-	cost_usd = $14, unpriced = $15, status = $16, error_code = $17, first_at = $18, ended_at = $19
+	cost_usd = $14, unpriced = $15, status = $16, error_code = $17, first_at = $18, ended_at = $19,
+	model = CASE WHEN $20 = '' THEN model ELSE $20 END
 	WHERE tenant = $1 AND id = $2`
 
 func (w *writer) end(ctx context.Context, c *mooring.End) error {
 	c.Err = nil
 	t, u := c.Turn, c.Turn.Usage
 	answer := answerOf(c)
+	models, err := list(c.Models)
+	if err != nil {
+		return err
+	}
 	n, err := w.exec(ctx, endSession, raw(t.Tenant), t.ID, micros(t.EndedAt), t.State, text(homeAfter(t)), answer, tokens(u.Input),
-		tokens(u.Output), tokens(u.CacheRead), tokens(u.CacheWrite5m), tokens(u.CacheWrite1h), dollars(t.CostUSD), unpriced(t))
+		tokens(u.Output), tokens(u.CacheRead), tokens(u.CacheWrite5m), tokens(u.CacheWrite1h), dollars(t.CostUSD), unpriced(t), models)
 	if err != nil {
 		return err
 	}
@@ -50,7 +56,7 @@ func (w *writer) end(ctx context.Context, c *mooring.End) error {
 	}
 	_, err = w.exec(ctx, endTurn, raw(t.Tenant), t.ID, t.State, text(t.Upstream), text(t.Account), t.Pin, attempts, answer,
 		tokens(u.Input), tokens(u.Output), tokens(u.CacheRead), tokens(u.CacheWrite5m), tokens(u.CacheWrite1h),
-		dollars(t.CostUSD), unpriced(t), t.Status, t.ErrorCode, micros(t.FirstAt), micros(t.EndedAt))
+		dollars(t.CostUSD), unpriced(t), t.Status, t.ErrorCode, micros(t.FirstAt), micros(t.EndedAt), text(t.Model))
 	if err != nil {
 		return err
 	}

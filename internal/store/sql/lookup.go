@@ -78,15 +78,15 @@ func (s *Store) Chain(ctx context.Context, tenant mooring.Tenant, digests [][]by
 	return list, s.dialect.failed(err, "look digests up")
 }
 
-const pinsOfSession = `SELECT candidates, upstream, account, bound, turn, used_at FROM pin WHERE tenant = $1 AND session = $2
-	ORDER BY candidates`
+const pinsOfSession = `SELECT candidates, upstream, account, bound, turn, used_at, model, home, home_account, home_model FROM pin
+	WHERE tenant = $1 AND session = $2 ORDER BY candidates`
 
 // Pins gives a session's pins and claims, one for each set of candidates.
 func (s *Store) Pins(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID) ([]mooring.Pin, error) {
 	var pins []mooring.Pin
 	err := s.each(ctx, func(row scanner) error {
 		p := mooring.Pin{Tenant: tenant, Session: session}
-		err := row.Scan(&p.Set, &p.Upstream, &p.Account, &p.Bound, &p.Turn, moment{&p.UsedAt})
+		err := row.Scan(append([]any{&p.Set}, pinFields(&p)...)...)
 		pins = append(pins, p)
 		return err
 	}, pinsOfSession, raw(tenant), session)

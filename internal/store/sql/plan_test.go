@@ -84,6 +84,7 @@ func TestHotStatementsUseTheirKeys(t *testing.T) {
 		"pinHolder":       "PRIMARY KEY (tenant=? AND session=? AND candidates=?)",
 		"currentRemote":   "remote_session (tenant=? AND session=? AND server=?)",
 		"keyUse":          "turn_api_key (tenant=? AND api_key=? AND started_at>? AND started_at<?)",
+		"madeAt":          "sqlite_autoindex_message_1 (tenant=? AND id=?)",
 		"trail":           "sqlite_autoindex_message_1 (tenant=? AND id=?)",
 		"unindexed":       "INTEGER PRIMARY KEY (rowid<?)",
 		"messageContent":  "sqlite_autoindex_message_1 (tenant=? AND id=?)",

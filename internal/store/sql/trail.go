@@ -62,3 +62,24 @@ func (s *Store) Around(ctx context.Context, tenant mooring.Tenant, ids []mooring
 	}, fmt.Sprintf(around, marks(5, len(args))), args...)
 	return list, s.dialect.failed(err, "read what stands around messages")
 }
+
+// longestAsk bounds how far above a message its answer is looked for: a question with what tools gave is not longer.
+const longestAsk = 64
+
+const madeAt = `WITH RECURSIVE up(id, parent, role, turn, depth) AS (
+	SELECT id, parent, role, turn, 1 FROM message WHERE tenant = $1 AND id = $2
+	UNION ALL
+	SELECT p.id, p.parent, p.role, p.turn, up.depth + 1 FROM up CROSS JOIN message AS p
+	WHERE p.tenant = $1 AND p.id = up.parent AND up.role <> 'assistant' AND up.depth < $3
+	) SELECT t.id, t.upstream, t.account, t.model FROM up CROSS JOIN turn AS t
+	WHERE up.role = 'assistant' AND t.tenant = $1 AND t.id = up.turn`
+
+// MadeAt gives the turn that made an answer, the one at a message or the nearest above it: its id, where it went and which model
+// that was. Empty where nobody knows any more.
+func (s *Store) MadeAt(ctx context.Context, tenant mooring.Tenant, message mooring.MessageID) (mooring.Turn, error) {
+	t := mooring.Turn{Tenant: tenant}
+	err := s.each(ctx, func(row scanner) error {
+		return row.Scan(&t.ID, &t.Upstream, &t.Account, &t.Model)
+	}, madeAt, raw(tenant), message, longestAsk)
+	return t, s.dialect.failed(err, "read where an answer was made")
+}

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 
 	"mooring"
@@ -106,7 +107,8 @@ func (w *writer) insertWhole(ctx context.Context, b *mooring.Begin, e *mooring.E
 	if err != nil {
 		return false, err
 	}
-	n, err := w.exec(ctx, wholeTurn, raw(b.Session.Tenant), t.ID, b.Session.ID, b.Turn.Kind, b.Turn.Protocol, text(b.Turn.Model), text(b.Turn.Key),
+	model := cmp.Or(t.Model, b.Turn.Model)
+	n, err := w.exec(ctx, wholeTurn, raw(b.Session.Tenant), t.ID, b.Session.ID, b.Turn.Kind, b.Turn.Protocol, text(model), text(b.Turn.Key),
 		b.Turn.Stream, t.State, text(t.Upstream), text(t.Account), t.Pin, text(b.Turn.Identity), evidence, b.Turn.Question, answerOf(e), view,
 		attempts, tokens(u.Input), tokens(u.Output), tokens(u.CacheRead), tokens(u.CacheWrite5m), tokens(u.CacheWrite1h), dollars(t.CostUSD),
 		unpriced(t), t.Status, t.ErrorCode, b.Turn.BodyDigest, text(b.Turn.Replica), micros(b.Turn.StartedAt), micros(t.FirstAt), micros(t.EndedAt),
@@ -129,7 +131,11 @@ func (w *writer) advance(ctx context.Context, b *mooring.Begin, e *mooring.End) 
 	if answer := answerOf(e); answer != "" {
 		tip = answer
 	}
-	models, err := list(s.Models)
+	all := s.Models
+	if e.Models != nil {
+		all = e.Models
+	}
+	models, err := list(all)
 	if err != nil {
 		return err
 	}

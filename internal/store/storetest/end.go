@@ -35,6 +35,40 @@ func endTests() []test {
 				t.Errorf("session %+v, want tip, state, usage and cost of the turn", got)
 			}
 		}},
+		{"an end says which model answered, and which ones the session had", func(t *testing.T, s Store) {
+			begin, c := newSession(1), ended(1, 1, 0)
+			begin.Session.Models = []string{"model-a"}
+			c.Turn.Model, c.Models = "model-b", []string{"model-b"}
+			apply(t, s, begin, c)
+			if got := turnOf(t, s, 1).Model; got != "model-b" {
+				t.Errorf("the turn's model is %q, want model-b", got)
+			}
+			if diff := cmp.Diff([]string{"model-b"}, session(t, s, 1).Models); diff != "" {
+				t.Errorf("models (-want +got):\n%s", diff)
+			}
+			apply(t, s, next(1, 2), ended(1, 2, 0))
+			if diff := cmp.Diff([]string{"model-b"}, session(t, s, 1).Models); diff != "" {
+				t.Errorf("models after an end that says nothing of them (-want +got):\n%s", diff)
+			}
+		}},
+		{"where an answer was made is known of it, and of what was said below it", func(t *testing.T, s Store) {
+			begin, end, again := newSession(1), ended(1, 1, 2), next(1, 2)
+			begin.Messages = []mooring.Message{message(1, 1, "")}
+			end.Answer.Parent = messageID(1)
+			end.Turn.Upstream, end.Turn.Account = "south", "second"
+			again.Messages = []mooring.Message{message(1, 3, messageID(2)), message(1, 4, messageID(3))}
+			apply(t, s, begin, end, again)
+			want := mooring.Turn{Tenant: tenant, ID: turnID(1), Upstream: "south", Account: "second", Model: "model-a"}
+			for at, want := range map[int]mooring.Turn{1: {Tenant: tenant}, 2: want, 3: want, 4: want, 9: {Tenant: tenant}} {
+				got, err := s.MadeAt(t.Context(), tenant, messageID(at))
+				if diff := cmp.Diff(want, got); diff != "" || err != nil {
+					t.Errorf("message %d: %v (-want +got):\n%s", at, err, diff)
+				}
+			}
+			if got, err := s.MadeAt(t.Context(), "globex", messageID(2)); got.ID != "" || err != nil {
+				t.Errorf("another tenant is told %+v, %v", got, err)
+			}
+		}},
 		{"a second end of the same turn counts the difference", func(t *testing.T, s Store) {
 			second := ended(1, 1, 0)
 			cost := 1.0

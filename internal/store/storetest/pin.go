@@ -96,6 +96,35 @@ func pinTests() []test {
 				t.Errorf("pins %+v, want none", got)
 			}
 		}},
+		{"a pin keeps the model of an alias, and where its session began", func(t *testing.T, s Store) {
+			first, second := newSession(1), next(1, 2)
+			first.Claim = pin(1, 1, "north")
+			first.Claim.Model = "model-a"
+			apply(t, s, first)
+			moved := pin(1, 1, "south")
+			moved.Account, moved.Model = "second", "model-b"
+			moved.Home = mooring.Home{Upstream: "north", Account: "first", Model: "model-a"}
+			c := ended(1, 1, 0)
+			c.Bind = moved
+			if got := pins(t, s, 1); got[0].Model != "model-a" || got[0].Home != (mooring.Home{}) {
+				t.Errorf("claim %+v, want its model and no home", got[0])
+			}
+			apply(t, s, c)
+			moved.Bound = true
+			if diff := cmp.Diff([]mooring.Pin{*moved}, pins(t, s, 1)); diff != "" {
+				t.Errorf("pins (-want +got):\n%s", diff)
+			}
+			second.Claim = pin(1, 2, "north")
+			apply(t, s, second)
+			if diff := cmp.Diff(moved, second.Won); diff != "" {
+				t.Errorf("the pin that holds (-want +got):\n%s", diff)
+			}
+			second.Stale = at(5)
+			apply(t, s, second)
+			if got := pins(t, s, 1); got[0].Upstream != "north" || got[0].Model != "" || got[0].Home != (mooring.Home{}) {
+				t.Errorf("pin %+v, want the claim with nothing of what it took the place of", got[0])
+			}
+		}},
 		{"the time of use goes forward only", func(t *testing.T, s Store) {
 			begin := newSession(1)
 			begin.Claim = pin(1, 5, "north")

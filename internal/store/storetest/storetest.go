@@ -22,6 +22,7 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	Turns(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, p mooring.TurnPage) ([]mooring.Turn, bool, error)
 	Turn(ctx context.Context, tenant mooring.Tenant, id mooring.TurnID) (mooring.Turn, error)
 	Pins(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID) ([]mooring.Pin, error)
+	MadeAt(ctx context.Context, tenant mooring.Tenant, message mooring.MessageID) (mooring.Turn, error)
 	Remote(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, server string) (string, error)
 	Owners(ctx context.Context, tenant mooring.Tenant, id string) ([]mooring.Object, error)
 	SentTurn(ctx context.Context, tenant mooring.Tenant, session mooring.SessionID, clientMessage string) (mooring.Turn, error)

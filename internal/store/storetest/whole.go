@@ -133,6 +133,11 @@ func wholeBatches() map[string]func() []mooring.Change {
 			b.Aliases = []mooring.Alias{{Class: mooring.ClassAny, Value: "too"}}
 			return []mooring.Change{b, answeredBy(10, 20)}
 		},
+		"another model that answered": func() []mooring.Change {
+			b, c := asked(10), answeredBy(10, 20)
+			b.Session.Models, c.Turn.Model, c.Models = []string{"model-a", "model-b"}, "model-c", []string{"model-a", "model-c"}
+			return []mooring.Change{b, c}
+		},
 		"a price that nobody knows": func() []mooring.Change {
 			c := answeredBy(10, 20)
 			c.Turn.CostUSD, c.Turn.Usage.CacheRead = nil, mooring.Count(7)

@@ -1,0 +1,12 @@
+-- +goose Up
+-- Of an alias: which of its models the session got. And where a session that had to move began: it may go back.
+ALTER TABLE pin ADD COLUMN model TEXT COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE pin ADD COLUMN home TEXT COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE pin ADD COLUMN home_account TEXT COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE pin ADD COLUMN home_model TEXT COLLATE "C" NOT NULL DEFAULT '';
+
+-- +goose Down
+ALTER TABLE pin DROP COLUMN home_model;
+ALTER TABLE pin DROP COLUMN home_account;
+ALTER TABLE pin DROP COLUMN home;
+ALTER TABLE pin DROP COLUMN model;

@@ -78,15 +78,18 @@ type Pin struct {
 	Turn     TurnID
 	UsedAt   time.Time
 	Model    string // of an alias: which of its models the session got; empty where the client names the model itself
-	Home     Home   // where the session was before it had to move; zero where it never had to, or is back
+	Home     Spot   // where the session was before it had to move; zero where it never had to, or is back
 }
 
-// Home is where a session that had to move began.
-type Home struct {
+// Spot is where a turn may go.
+type Spot struct {
 	Upstream UpstreamName
 	Account  AccountName
-	Model    string // as in Pin
+	Model    string // of an alias: the one that is asked for; empty where the client names the model itself
 }
+
+// Spot gives where the pin holds the session.
+func (p *Pin) Spot() Spot { return Spot{Upstream: p.Upstream, Account: p.Account, Model: p.Model} }
 
 // Object is what an upstream keeps under an id of its own: a stored response, a conversation.
 type Object struct {

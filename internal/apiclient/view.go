@@ -103,6 +103,10 @@ type Turn struct {
 type Attempt struct {
 	Upstream   mooring.UpstreamName `json:"upstream"`
 	Account    mooring.AccountName  `json:"account"`
+	Why        mooring.Why          `json:"why"`
+	Alias      string               `json:"alias"`
+	Model      string               `json:"model"`
+	Tries      int                  `json:"tries"`
 	State      mooring.TurnState    `json:"state"`
 	Status     int                  `json:"status"`
 	Reason     string               `json:"reason"`

@@ -245,7 +245,7 @@ func (a *App) Reload(cfg config.Config) error {
 func (a *App) setRules(cfg *config.Config) {
 	minimal := cfg.Sessions.ResponseHeaders == config.HeadersMinimal
 	a.server.SetRules(serve.Rules{Hosts: cfg.Hosts, Origins: cfg.CORS.Origins, Keys: clientKeys(cfg), BodyLimit: int64(cfg.Limits.Body), Minimal: minimal})
-	a.relay.Set(relay.Rules{Wire: wire.Limits{JSONDepth: cfg.Limits.JSONDepth}, Minimal: minimal, Keys: !cfg.Open()})
+	a.relay.Set(relay.Rules{Wire: wire.Limits{JSONDepth: cfg.Limits.JSONDepth}, Minimal: minimal, Keys: !cfg.Open(), Aliases: cfg.Models})
 }
 
 // over is a context that has ended.

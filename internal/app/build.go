@@ -77,7 +77,8 @@ func turnRules(cfg *config.Config) turn.Rules {
 	r := turn.Rules{
 		Concurrency: turn.Concurrency(cfg.Sessions.Concurrency), QueueDepth: cfg.Sessions.Queue.Depth, QueueWait: cfg.Sessions.Queue.Wait,
 		Commands: cfg.Command("new"), Content: cfg.Sessions.MatchContent, Learn: cfg.Sessions.LearnHeaders,
-		NoTexts: cfg.Sessions.Transcripts == config.TranscriptsMetadata,
+		NoTexts: cfg.Sessions.Transcripts == config.TranscriptsMetadata, Returns: cfg.Routing.OnRecovery == config.RecoveryReturn,
+		Inherit: cfg.Routing.Subagents == config.SubagentsInherit, Aliases: cfg.Models,
 	}
 	for _, on := range cfg.Routing.FailoverOn {
 		switch on {

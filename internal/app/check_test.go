@@ -125,7 +125,9 @@ func TestCheckStoreAndConfiguration(t *testing.T) {
 		},
 		{
 			"a collector that takes traces is fine",
-			func(c *config.Config) { c.Telemetry.OTLP = config.CollectorURL(strings.Replace(taking.URL, "http://", "http://u:hidden@", 1)) },
+			func(c *config.Config) {
+				c.Telemetry.OTLP = config.CollectorURL(strings.Replace(taking.URL, "http://", "http://u:hidden@", 1))
+			},
 			app.CheckDeps{},
 			true, "ok   telemetry.otlp: " + strings.Replace(taking.URL, "http://", "http://u:xxxxx@", 1) + " takes traces",
 		},

@@ -46,7 +46,10 @@ func (a *App) count(t *mooring.Turn) {
 	}
 	for i := range t.Attempts {
 		at := &t.Attempts[i]
-		a.metrics.UpstreamAnswered(telemetry.UpstreamAnswer{Upstream: string(at.Upstream), Outcome: string(at.State)})
+		for range max(at.Tries, 1) {
+			a.metrics.UpstreamAnswered(telemetry.UpstreamAnswer{Upstream: string(at.Upstream), Outcome: string(at.State)})
+		}
+		a.metrics.Routed(telemetry.Route{Upstream: string(at.Upstream), Why: string(at.Why)})
 		a.metrics.TokensUsed(telemetry.TokenUse{
 			Upstream: string(at.Upstream), Input: at.Usage.Input.N, Output: at.Usage.Output.N, CacheRead: at.Usage.CacheRead.N,
 			CacheWrite: at.Usage.CacheWrite5m.N + at.Usage.CacheWrite1h.N,

@@ -118,6 +118,14 @@ func (r reader) Pins(ctx context.Context, t mooring.Tenant, s mooring.SessionID)
 	return r.Store.Pins(ctx, t, s)
 }
 
+// MadeAt reads where an answer was made.
+func (r reader) MadeAt(ctx context.Context, t mooring.Tenant, message mooring.MessageID) (mooring.Turn, error) {
+	if err := r.log.Sync(ctx); err != nil {
+		return mooring.Turn{}, err
+	}
+	return r.Store.MadeAt(ctx, t, message)
+}
+
 // SessionsOf reads some sessions.
 func (r reader) SessionsOf(ctx context.Context, t mooring.Tenant, ids []mooring.SessionID) ([]mooring.Session, error) {
 	if err := r.log.Sync(ctx); err != nil {

@@ -38,9 +38,23 @@ func (a *App) talking(runner *turn.Runner) workspace.Talking {
 	}
 }
 
-// serves says how a page's turn asks for a model: in the protocol whose upstreams name it best, which is chat where both do. Whether
-// the conversation is theirs to keep says the upstream that the session is with, else any of them.
+// serves says how a page's turn asks for a model: in the protocol whose upstreams name it best, which is chat where both do. Of an alias
+// the first model counts that anybody serves. Whether the conversation is theirs to keep says the upstream that the session is with, else
+// any of them.
 func (a *App) serves(model string, on mooring.UpstreamName) (workspace.Serving, bool) {
+	models, alias := a.cfg.Load().Models[model]
+	if !alias {
+		models = []string{model}
+	}
+	for _, one := range models {
+		if s, ok := a.servesOne(one, on); ok {
+			return s, true
+		}
+	}
+	return workspace.Serving{Protocol: mooring.Chat}, false
+}
+
+func (a *App) servesOne(model string, on mooring.UpstreamName) (workspace.Serving, bool) {
 	chat, messages := a.fleet.Candidates(mooring.Chat, model), a.fleet.Candidates(mooring.Messages, model)
 	s, of := workspace.Serving{Protocol: mooring.Chat}, chat
 	if rank(messages, model) > rank(chat, model) {

@@ -42,7 +42,8 @@ type Config struct {
 	// Client keys; with none, the server is open on loopback, everybody is the tenant `local` and its operator.
 	Keys []Key `yaml:"keys"`
 
-	// Names that stand for models, each with the models to try in order, as in `fast: [gpt-x, claude-y]`.
+	// Names that stand for models, each with those to ask for, the first one first, as in `fast: [gpt-x, claude-y]`; the next one is
+	// asked for where `routing.failover` lets a request go on. A model's own name may stand for itself and others.
 	Models map[string][]string `yaml:"models"`
 
 	// How conversations are told apart, kept and given up.

@@ -7,16 +7,16 @@ type Routing struct {
 	// Picks among the candidates for a session that has no pin yet.
 	Policy string `jsonschema:"enum=rendezvous,enum=least_busy,enum=round_robin" yaml:"policy"`
 
-	// What a request does when its upstream does not answer: ask the `next`, `wait` up to 10 s, or `fail`; unset it is `fail` where the state is remote, else `next`.
+	// What a request does when its upstream does not answer: ask the `next`, `wait` up to 10 s for it and ask no other, or `fail` at once; unset it is `fail` where the state is remote, else `next`.
 	Failover string `jsonschema:"enum=,enum=next,enum=wait,enum=fail" yaml:"failover"`
 
 	// What counts as not answering, before the first byte only: `unreachable`, `5xx`, or single status numbers as in `429`.
 	FailoverOn []string `yaml:"failover_on"`
 
-	// Whether a moved session stays or returns when its first upstream is back.
+	// Whether a session that had to move stays where it is, or returns when its first upstream is well again.
 	OnRecovery string `jsonschema:"enum=stay,enum=return" yaml:"on_recovery"`
 
-	// Whether a sub-agent starts on its parent's upstream or is spread like any session.
+	// Whether a sub-agent starts where its parent is, upstream and account, as long as that is well and serves its model, or is spread like any session.
 	Subagents string `jsonschema:"enum=inherit,enum=spread" yaml:"subagents"`
 
 	// How long a session without turns keeps its upstream.

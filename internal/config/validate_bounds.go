@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -12,9 +13,27 @@ func (c *Config) checkModels() error {
 		if len(targets) == 0 {
 			return wrong("models."+name, "stands for no model")
 		}
-		if err := checkGlobs("models."+name, targets); err != nil {
-			return err
+		if name == "" {
+			return wrong("models", "a name is missing")
 		}
+		for i, target := range targets {
+			if err := c.checkTarget(fmt.Sprintf("models.%s[%d]", name, i), name, target); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkTarget holds a model that an alias stands for against what can be asked of an upstream: a name, and none that stands for others.
+func (c *Config) checkTarget(at, alias, target string) error {
+	switch _, other := c.Models[target]; {
+	case target == "":
+		return wrong(at, "is empty; name a model")
+	case strings.ContainsAny(target, "*?"):
+		return wrong(at, "%q is a glob; name a model", target)
+	case other && target != alias:
+		return wrong(at, "%q stands for models itself; name one of them", target)
 	}
 	return nil
 }

@@ -93,6 +93,10 @@ func TestRefused(t *testing.T) {
 		{"log level unknown", "telemetry: {log: loud}", "telemetry.log", "debug, info, warn, error"},
 		{"collector without scheme", "telemetry: {otlp: 'host:4318'}", "telemetry.otlp", "http://"},
 		{"alias for nothing", "models: {fast: []}", "models.fast", "no model"},
+		{"alias for an empty name", "models: {fast: [m, '']}", "models.fast[1]", "name a model"},
+		{"alias for a glob", "models: {fast: ['m-*']}", "models.fast[0]", "name a model"},
+		{"alias for an alias", "models: {fast: [m, cheap], cheap: [n]}", "models.fast[1]", "one of them"},
+		{"alias without a name", "models: {'': [m]}", "models", "name is missing"},
 		{"price below zero", "prices: {x: {output: -1}}", "prices.x.output", "0 or more"},
 
 		{"key without name", "keys: [{tenant: t, hash: '" + digest + "'}]", "keys[0].name", "missing"},

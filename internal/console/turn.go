@@ -190,6 +190,9 @@ func routed(t apiclient.Turn) []string {
 }
 
 func pin(t apiclient.Turn) string {
+	if said := reason(t); said != "" {
+		return said
+	}
 	switch t.Pin {
 	case mooring.PinNew:
 		return "The session had no upstream yet for this model: the policy chose, and the session stays there."
@@ -206,10 +209,37 @@ func pin(t apiclient.Turn) string {
 	return "The session does not stay with it: no upstream is kept until one has answered well."
 }
 
+// reason says what sent the turn where it went, where that is more than its session's upstream or the policy.
+func reason(t apiclient.Turn) string {
+	if len(t.Attempts) == 0 {
+		return ""
+	}
+	switch t.Attempts[len(t.Attempts)-1].Why {
+	case mooring.WhyInherited:
+		return "The session had no upstream yet: it began where the session is that it comes from."
+	case mooring.WhyOrigin:
+		return "The request holds what only the upstream that made it can read: it went back there."
+	case mooring.WhyReturned:
+		return "The session had to leave this upstream before. It is well again, and the session went back."
+	case mooring.WhySpilled:
+		return "The session's own upstream took no more requests: this turn alone went elsewhere, and the session stays where it is."
+	case mooring.WhyRemoved:
+		return "The session's upstream is not in the configuration any more: it moved, and stays here."
+	case mooring.WhyPolicy, mooring.WhyPin, mooring.WhyFailover:
+	}
+	return ""
+}
+
 func attempt(a apiclient.Attempt) string {
 	line := or(Line(string(a.Upstream)), "no upstream")
 	if a.Account != "" {
 		line += " (account " + Line(string(a.Account)) + ")"
+	}
+	if a.Alias != "" {
+		line += ", asked for " + or(Line(a.Model), "a model") + " in the place of " + Line(a.Alias)
+	}
+	if a.Tries > 1 {
+		line += fmt.Sprintf(", %d times while it was waited for", a.Tries)
 	}
 	line += ": " + or(Line(string(a.State)), "not ended")
 	if a.Status != 0 {

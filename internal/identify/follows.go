@@ -18,6 +18,7 @@ func (e *Engine) follows(ctx context.Context, q Request, r *reading, f *Finding)
 			if owner, err = e.owner(ctx, q.Tenant, id); err != nil {
 				return false, err
 			}
+			f.keptBy(owner)
 		}
 		if id.name != fieldPrevious {
 			rest = append(rest, id)
@@ -43,16 +44,25 @@ func (e *Engine) follows(ctx context.Context, q Request, r *reading, f *Finding)
 }
 
 // mayName refuses a request that speaks of what another tenant owns, whatever decides its session.
-func (e *Engine) mayName(ctx context.Context, t mooring.Tenant, ids []seen) error {
+func (e *Engine) mayName(ctx context.Context, t mooring.Tenant, ids []seen, f *Finding) error {
 	for _, id := range ids {
 		if !id.object {
 			continue
 		}
-		if _, err := e.owner(ctx, t, id); err != nil {
+		owner, err := e.owner(ctx, t, id)
+		if err != nil {
 			return err
 		}
+		f.keptBy(owner)
 	}
 	return nil
+}
+
+// keptBy notes where the first thing is that the request names.
+func (f *Finding) keptBy(o mooring.Object) {
+	if f.Origin.Upstream == "" {
+		f.Origin = o
+	}
 }
 
 func whyNotFollowed(owner mooring.Object) string {

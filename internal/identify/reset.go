@@ -157,7 +157,7 @@ func Again(f *Finding, k Known) *Finding {
 		id = f.ClientID
 	}
 	return &Finding{
-		Known: k, ClientID: id, Sent: f.Sent, Kind: kind, Identity: how, talk: f.talk, sums: f.sums,
+		Known: k, ClientID: id, Sent: f.Sent, Kind: kind, Identity: how, Origin: f.Origin, talk: f.talk, sums: f.sums,
 		Evidence: append(f.Evidence, mooring.Evidence{Signal: how, Use: "decided", Why: "it is the request, sent again, whose answer failed or broke off in this session"}),
 	}
 }

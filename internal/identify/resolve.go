@@ -43,8 +43,9 @@ type Finding struct {
 	Kind     mooring.Kind
 	Identity string
 	Evidence []mooring.Evidence
-	Signals  []string // names of the signals that have named the session, these ones included; nil where there is no new one
-	Traits   []byte   // what its requests are like; nil where that is known
+	Signals  []string       // names of the signals that have named the session, these ones included; nil where there is no new one
+	Traits   []byte         // what its requests are like; nil where that is known
+	Origin   mooring.Object // what the request names by the id that its upstream keeps it under; zero where it names nothing that is known here
 
 	resets  uint64            // how often chats had been reset before it was looked for
 	told    bool              // its messages are known to belong to the session, whatever decided
@@ -75,7 +76,7 @@ func (e *Engine) Resolve(ctx context.Context, q Request) (*Finding, error) {
 // find asks one kind of evidence after the other.
 func (e *Engine) find(ctx context.Context, q Request, r *reading, f *Finding) error {
 	if r.exact != "" {
-		if err := e.mayName(ctx, q.Tenant, r.ids); err != nil {
+		if err := e.mayName(ctx, q.Tenant, r.ids, f); err != nil {
 			return err
 		}
 		return e.exactly(ctx, q, r, f)

@@ -47,7 +47,7 @@ func NewTable(prices map[string]Price, list *List) *Table {
 }
 
 // Turn gives what a turn costs in USD, nil where a part of it is unknown. Each attempt is priced by itself, since a price may
-// hang on the length of its input; one that used nothing costs nothing.
+// hang on the length of its input, and another model may have been asked; one that used nothing costs nothing.
 func (t *Table) Turn(turn *mooring.Turn) *float64 {
 	var sum *float64
 	for i := range turn.Attempts {
@@ -55,7 +55,7 @@ func (t *Table) Turn(turn *mooring.Turn) *float64 {
 		if a.Usage == (mooring.Usage{}) {
 			continue
 		}
-		cost := t.Cost(turn.Model, a.StartedAt, a.Usage)
+		cost := t.Cost(cmp.Or(a.Model, turn.Model), a.StartedAt, a.Usage)
 		if cost == nil {
 			return nil
 		}

@@ -2,7 +2,6 @@ package relay
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"mooring"
@@ -30,11 +29,8 @@ func (a *API) First(ctx context.Context, caller mooring.Caller) (string, error) 
 			continue
 		}
 		for _, raw := range list {
-			var m struct {
-				ID string `json:"id"`
-			}
-			if json.Unmarshal(raw, &m) == nil && m.ID != "" && talks(m.ID) && a.serves(u, m.ID) && a.Gate.MayUse(caller, m.ID) {
-				return m.ID, nil
+			if id := idOf(raw); id != "" && talks(id) && a.serves(u, id) && a.Gate.MayUse(caller, id) {
+				return id, nil
 			}
 		}
 	}

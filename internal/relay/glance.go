@@ -16,9 +16,10 @@ import (
 
 // seen is what the body of a request that makes no turn says.
 type seen struct {
-	model   string       // empty where it names none
-	objects []wire.Field // ids of what an upstream keeps
-	unread  bool         // it may name a model that this server does not see
+	model   string                    // empty where it names none
+	objects []wire.Field              // ids of what an upstream keeps
+	named   func(model string) []byte // gives the body with another model; nil where it cannot be put there
+	unread  bool                      // it may name a model that this server does not see
 }
 
 // glance reads a JSON body and the fields of a form. Bodies of other kinds are files, unless they look like JSON: many servers
@@ -61,7 +62,7 @@ func inJSON(body []byte, lim wire.Limits) (seen, error) {
 	if err != nil {
 		return seen{}, err
 	}
-	s := seen{model: req.Model, unread: req.OddModel}
+	s := seen{model: req.Model, unread: req.OddModel, named: func(model string) []byte { return req.Edited(body, wire.Edit{Model: model}) }}
 	for _, f := range req.Fields {
 		if f.Path == "previous_response_id" || f.Path == "conversation" {
 			s.objects = append(s.objects, f)

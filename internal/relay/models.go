@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -77,6 +78,7 @@ func (a *API) listModels(r *http.Request) (*modelList, error) {
 			return nil, errs[i]
 		}
 	}
+	a.addAliases(list)
 	return list, nil
 }
 
@@ -110,21 +112,68 @@ func (a *API) merge(caller mooring.Caller, all []*upstream.Upstream, found [][]j
 	seen := map[string]bool{}
 	for i, u := range all {
 		for _, raw := range found[i] {
-			var m struct {
-				ID string `json:"id"`
-			}
-			if json.Unmarshal(raw, &m) != nil || m.ID == "" || seen[m.ID] || !a.serves(u, m.ID) || !a.Gate.MayUse(caller, m.ID) {
+			id := idOf(raw)
+			if id == "" || seen[id] || !a.serves(u, id) || !a.Gate.MayUse(caller, id) {
 				continue
 			}
-			seen[m.ID] = true
-			list.Data = append(list.Data, raw)
-			if list.FirstID == nil {
-				list.FirstID = &m.ID
-			}
-			list.LastID = &m.ID
+			seen[id] = true
+			list.add(raw, id)
 		}
 	}
 	return list
+}
+
+// alias is a name of the configuration as both protocols describe a model.
+type alias struct {
+	ID          string    `json:"id"`
+	Object      string    `json:"object"`
+	Type        string    `json:"type"`
+	DisplayName string    `json:"display_name"`
+	Created     int64     `json:"created"`
+	CreatedAt   time.Time `json:"created_at"`
+	OwnedBy     string    `json:"owned_by"`
+}
+
+// addAliases adds the names that stand for models, as far as one of those is served, and no model that has the name is listed.
+func (a *API) addAliases(list *modelList) {
+	listed := map[string]bool{}
+	for _, raw := range list.Data {
+		listed[idOf(raw)] = true
+	}
+	aliases := a.rules.Load().Aliases
+	for _, name := range slices.Sorted(maps.Keys(aliases)) {
+		if listed[name] || !slices.ContainsFunc(aliases[name], a.served) {
+			continue
+		}
+		raw, err := json.Marshal(alias{ID: name, Object: "model", Type: "model", DisplayName: name, CreatedAt: time.Unix(0, 0).UTC(), OwnedBy: "mooring"})
+		if err != nil {
+			continue // a struct of texts and numbers is always JSON
+		}
+		list.add(raw, name)
+	}
+}
+
+func (l *modelList) add(raw json.RawMessage, id string) {
+	l.Data = append(l.Data, raw)
+	if l.FirstID == nil {
+		l.FirstID = &id
+	}
+	l.LastID = &id
+}
+
+func idOf(raw json.RawMessage) string {
+	var m struct {
+		ID string `json:"id"`
+	}
+	if json.Unmarshal(raw, &m) != nil {
+		return ""
+	}
+	return m.ID
+}
+
+// served says that an upstream serves a model, in whichever protocol.
+func (a *API) served(model string) bool {
+	return len(a.Fleet.Candidates(mooring.Chat, model)) > 0 || len(a.Fleet.Candidates(mooring.Messages, model)) > 0
 }
 
 func (a *API) serves(u *upstream.Upstream, model string) bool {

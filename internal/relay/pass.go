@@ -61,7 +61,7 @@ func (a *API) passOn(s *sink, r *http.Request, prefix string) error {
 		if says, err = glance(r, body.Bytes(), rules.Wire); err != nil {
 			return err
 		}
-		req.Body, req.Model, req.Objects = body, says.model, append(req.Objects, says.objects...)
+		req.Body, req.Model, req.Named, req.Objects = body, says.model, says.named, append(req.Objects, says.objects...)
 		ask = serve.Ask{Model: says.model, Unread: says.unread}
 	}
 	release, err := a.Gate.Admit(r.Context(), caller, ask)

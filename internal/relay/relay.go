@@ -53,8 +53,9 @@ type Options struct {
 // Rules are what a reload may change.
 type Rules struct {
 	Wire    wire.Limits
-	Minimal bool // no X-Mooring-* response headers
-	Keys    bool // clients have keys: several tenants may share what an upstream keeps
+	Minimal bool                // no X-Mooring-* response headers
+	Keys    bool                // clients have keys: several tenants may share what an upstream keeps
+	Aliases map[string][]string // names that stand for models
 }
 
 // API is the LLM routes.

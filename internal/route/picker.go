@@ -18,6 +18,7 @@ import (
 type Store interface {
 	Pins(ctx context.Context, t mooring.Tenant, s mooring.SessionID) ([]mooring.Pin, error)
 	Remote(ctx context.Context, t mooring.Tenant, s mooring.SessionID, server string) (string, error)
+	MadeAt(ctx context.Context, t mooring.Tenant, message mooring.MessageID) (mooring.Turn, error)
 }
 
 // Log writes when pins were used.
@@ -33,7 +34,7 @@ type Options struct {
 	Now     func() time.Time
 	Policy  Policy
 	PinIdle time.Duration
-	Memory  int // pins and remote ids kept in memory, each; 0 for 50,000
+	Memory  int // pins, remote ids and places of last answers kept in memory, each; 0 for 50,000
 }
 
 // home is the key of what is known of a session.
@@ -54,6 +55,7 @@ type Picker struct {
 	turn   atomic.Uint64
 	pins   *otter.Cache[home, []mooring.Pin]
 	remote *otter.Cache[berth, string]
+	made   *otter.Cache[home, made]
 
 	mu   sync.Mutex // guards the map below
 	used map[pinKey]time.Time
@@ -90,6 +92,7 @@ func New(o Options) *Picker {
 	p.Set(o.Policy, o.PinIdle)
 	p.pins = otter.Must(&otter.Options[home, []mooring.Pin]{MaximumSize: o.Memory})
 	p.remote = otter.Must(&otter.Options[berth, string]{MaximumSize: o.Memory})
+	p.made = otter.Must(&otter.Options[home, made]{MaximumSize: o.Memory})
 	return p
 }
 
@@ -105,28 +108,58 @@ func (p *Picker) Find(ctx context.Context, t mooring.Tenant, s mooring.SessionID
 	if err != nil || len(pins) == 0 {
 		return nil, err
 	}
+	alias := aliasOf(all)
+	pin := p.best(pins, all, func(pin *mooring.Pin) bool { return alias == "" || ofAlias(pin, alias) })
+	if pin == nil && alias != "" { // under its own name the session may be with the model that the alias names first
+		if pin = p.best(pins, named(ofFirst(all)), func(*mooring.Pin) bool { return true }); pin != nil {
+			pin.Model = all[0].Model
+		}
+	}
+	return pin, nil
+}
+
+// best gives a copy of the pin that Find looks for, of those that may be it.
+func (p *Picker) best(pins []mooring.Pin, all []Candidate, may func(*mooring.Pin) bool) *mooring.Pin {
 	set := SetKey(all)
 	var best *mooring.Pin
 	for i := range pins {
 		pin := &pins[i]
-		if !isCandidate(pin.Upstream, all) || p.idle(pin) {
+		if At(all, pin.Spot()) < 0 || !may(pin) || p.idle(pin) {
 			continue
 		}
 		if pin.Set == set {
-			return new(*pin), nil
+			return new(*pin)
 		}
 		if best == nil || pin.UsedAt.After(best.UsedAt) {
 			best = pin
 		}
 	}
 	if best == nil {
-		return nil, nil //nolint:nilnil // no pin is an answer
+		return nil
 	}
-	return new(*best), nil
+	return new(*best)
 }
 
-func isCandidate(name mooring.UpstreamName, all []Candidate) bool {
-	return slices.ContainsFunc(all, func(c Candidate) bool { return c.Name == name })
+// Former gives the pin that would hold the session, if its upstream had not left the configuration; nil where there is none such.
+// there says which upstreams there are.
+func (p *Picker) Former(ctx context.Context, t mooring.Tenant, s mooring.SessionID, all []Candidate, there func(mooring.UpstreamName) bool) (*mooring.Pin, error) {
+	pins, err := p.known(ctx, home{t, s})
+	if err != nil {
+		return nil, err
+	}
+	set := SetKey(all)
+	var last *mooring.Pin
+	for i := range pins {
+		pin := &pins[i]
+		lost := pin.Set == set || !there(pin.Upstream) && slices.ContainsFunc(all, func(c Candidate) bool { return Within(pin.Set, c) })
+		if lost && pin.Bound && At(all, pin.Spot()) < 0 && !p.idle(pin) && (last == nil || pin.UsedAt.After(last.UsedAt)) {
+			last = pin
+		}
+	}
+	if last == nil {
+		return nil, nil //nolint:nilnil // no pin is an answer
+	}
+	return new(*last), nil
 }
 
 func (p *Picker) idle(pin *mooring.Pin) bool {
@@ -167,7 +200,7 @@ func (p *Picker) Order(key string, all []Candidate) []Candidate {
 	if r.policy == RoundRobin && len(all) > 1 {
 		n = p.turn.Add(1) - 1
 	}
-	return Order(r.policy, key, n, all)
+	return Ranked(r.policy, key, n, all)
 }
 
 // Used notes that a pin served a turn; a health check never does. A pin whose known time of use is recent is left alone:

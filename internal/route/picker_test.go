@@ -25,6 +25,7 @@ type berths struct {
 	mu      sync.Mutex // guards the fields below
 	pins    map[mooring.SessionID][]mooring.Pin
 	remotes map[string]string
+	answers map[mooring.MessageID]mooring.Turn // by the id of the answer
 	reads   int
 	written []mooring.Pin
 	err     error
@@ -55,6 +56,13 @@ func (b *berths) Remote(_ context.Context, _ mooring.Tenant, s mooring.SessionID
 	defer b.mu.Unlock()
 	b.reads++
 	return b.remotes[string(s)+" "+server], b.err
+}
+
+func (b *berths) MadeAt(_ context.Context, _ mooring.Tenant, message mooring.MessageID) (mooring.Turn, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.reads++
+	return b.answers[message], b.err
 }
 
 func (b *berths) Commit(_ context.Context, c mooring.Change) error {

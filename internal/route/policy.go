@@ -9,7 +9,6 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
-	"strings"
 
 	"mooring"
 )
@@ -34,6 +33,8 @@ type Candidate struct {
 	Full     bool
 	Resting  bool // has asked, or all its accounts have, not to be asked for a while
 	Accounts []Account
+	Alias    string // the name that the client asks for where it stands for other models; empty where it names the model itself
+	Model    string // of an alias: which of its models this is a candidate for
 }
 
 // Account is one of a candidate's accounts.
@@ -46,19 +47,6 @@ type Account struct {
 // Taking are the candidates that take new sessions: those that are not drained.
 func Taking(all []Candidate) []Candidate {
 	return slices.DeleteFunc(slices.Clone(all), func(c Candidate) bool { return c.Drained })
-}
-
-// SetKey names a set of candidates, whatever their order.
-func SetKey(all []Candidate) string {
-	if len(all) == 1 {
-		return string(all[0].Name)
-	}
-	names := make([]string, len(all))
-	for i, c := range all {
-		names[i] = string(c.Name)
-	}
-	slices.Sort(names)
-	return strings.Join(names, ",")
 }
 
 // Order gives the candidates in the order in which a session without a pin tries them: those that are well and take new

@@ -22,6 +22,7 @@ type Metrics struct {
 	keyLimits        *prometheus.CounterVec
 	upstreamRequests *prometheus.CounterVec
 	moves            *prometheus.CounterVec
+	routes           *prometheus.CounterVec
 	sessions         *prometheus.CounterVec
 	commits          *prometheus.CounterVec
 	commitSeconds    prometheus.Histogram
@@ -62,6 +63,9 @@ func NewMetrics() *Metrics {
 		moves: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mooring_upstream_moves_total", Help: "Sessions that moved to the upstream, or there to another account.",
 		}, []string{"upstream"}),
+		routes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mooring_routes_total", Help: "Attempts at turns, by what sent them where they went.",
+		}, []string{"upstream", "why"}),
 		sessions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mooring_sessions_total", Help: "Sessions that began, by how they came to be.",
 		}, []string{"relation"}),
@@ -80,7 +84,8 @@ func NewMetrics() *Metrics {
 			Name: "mooring_http_requests_total", Help: "Requests answered on the main listener, by class of status.",
 		}, []string{"class"}),
 	}
-	m.registry.MustRegister(m.turns, m.turnSeconds, m.firstByteSeconds, m.tokens, m.cost, m.unpriced, m.keyLimits, m.upstreamRequests, m.moves, m.sessions,
+	m.registry.MustRegister(m.turns, m.turnSeconds, m.firstByteSeconds, m.tokens, m.cost, m.unpriced, m.keyLimits, m.upstreamRequests, m.moves,
+		m.routes, m.sessions,
 		m.commits, m.commitSeconds, m.commitBatch, m.requests,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -138,6 +143,12 @@ type UpstreamAnswer struct{ Upstream, Outcome string }
 func (m *Metrics) UpstreamAnswered(a UpstreamAnswer) {
 	m.upstreamRequests.WithLabelValues(a.Upstream, a.Outcome).Inc()
 }
+
+// Route is where an attempt went and why: a word of the caller's fixed list.
+type Route struct{ Upstream, Why string }
+
+// Routed counts an attempt at a turn by what sent it where it went.
+func (m *Metrics) Routed(r Route) { m.routes.WithLabelValues(r.Upstream, r.Why).Inc() }
 
 // SessionStarted counts a new session under its relation.
 func (m *Metrics) SessionStarted(relation string) { m.sessions.WithLabelValues(relation).Inc() }

@@ -11,19 +11,19 @@ import (
 	"mooring"
 	"mooring/internal/forward"
 	"mooring/internal/problem"
-	"mooring/internal/route"
 	"mooring/internal/upstream"
 	"mooring/internal/wire"
 )
 
 // answer asks the target, and others where it fails before the first byte, and passes on the answer that comes.
 func (t *running) answer(ctx context.Context) error {
-	tried := map[mooring.UpstreamName]bool{}
+	tried := asked{}
 	for {
-		tried[t.target.Name] = true
+		tried[t.target.spot()] = true
+		t.wait.rest(ctx)
 		began := t.Now()
 		res, err := t.send(ctx, began, tried)
-		attempt := mooring.Attempt{Upstream: t.target.Name, Account: t.target.account.Name, State: mooring.Running, StartedAt: began}
+		attempt := t.attempt(began)
 		if err != nil {
 			if again, end := t.unanswered(ctx, attempt, err, tried); !again {
 				return end
@@ -38,15 +38,24 @@ func (t *running) answer(ctx context.Context) error {
 	}
 }
 
+// attempt is the one that began then.
+func (t *running) attempt(began time.Time) mooring.Attempt {
+	a := mooring.Attempt{Upstream: t.target.Name, Account: t.target.account.Name, Why: t.target.why, State: mooring.Running, StartedAt: began}
+	if a.Model = clip(t.target.model); a.Model != "" {
+		a.Alias = clip(t.req.Wire.Model)
+	}
+	return a
+}
+
 func (t *running) call(at time.Time) forward.Call {
 	return forward.Call{
 		Upstream: t.target.Upstream, Account: t.target.account, Protocol: t.req.Protocol, Method: t.req.Method, Path: t.req.Path, Query: t.req.Query,
-		Header: t.traced(at), Body: t.upward, Own: t.req.Caller.Own, Remote: t.remote, Stream: t.req.Wire.MayStream(),
+		Header: t.traced(at), Body: t.bodyFor(t.target.model), Own: t.req.Caller.Own, Remote: t.remote, Stream: t.req.Wire.MayStream(),
 	}
 }
 
 // unanswered ends an attempt that got no response header: another candidate is asked, or the turn ends.
-func (t *running) unanswered(ctx context.Context, a mooring.Attempt, err error, tried map[mooring.UpstreamName]bool) (again bool, _ error) {
+func (t *running) unanswered(ctx context.Context, a mooring.Attempt, err error, tried asked) (again bool, _ error) {
 	out := forward.Outcome{State: mooring.Failed, Code: mooring.CodeOf(err), Reason: reason(err)}
 	switch {
 	case out.Code == mooring.CodeTurnCancelled:
@@ -56,8 +65,17 @@ func (t *running) unanswered(ctx context.Context, a mooring.Attempt, err error, 
 	}
 	t.finish(&a, out, 0)
 	unreachable := out.State == mooring.Failed && !errors.Is(err, forward.ErrUnusable) && !errors.Is(err, upstream.ErrFull)
-	if unreachable && t.Rules().FailoverOn.Unreachable && t.next(ctx, tried) {
-		return true, nil
+	if unreachable && t.Rules().FailoverOn.Unreachable {
+		for _, c := range t.choices { // for another model it would not be reached either
+			tried[askedOf(c)] = tried[askedOf(c)] || c.Name == t.target.Name
+		}
+		if t.another(ctx, &a, nil, tried) {
+			return true, nil
+		}
+		if t.wait.began() && ctx.Err() == nil {
+			err = t.inVain(err)
+			out.Code = mooring.CodeOf(err)
+		}
 	}
 	if serr := t.settle(ctx); serr != nil {
 		return false, serr
@@ -94,85 +112,23 @@ func reason(err error) string {
 func (t *running) finish(a *mooring.Attempt, out forward.Outcome, status int) {
 	a.State, a.Reason, a.Status, a.Usage, a.EndedAt = out.State, out.Reason, status, out.Answer.Usage, t.Now()
 	a.Answered = clip(out.Answer.Model)
+	if t.sameTry(a) {
+		last := &t.turn.Attempts[len(t.turn.Attempts)-1]
+		last.Reason, last.EndedAt, last.Tries = a.Reason, a.EndedAt, max(last.Tries, 1)+1
+		return
+	}
 	t.turn.Attempts = append(t.turn.Attempts, *a)
 	t.turn.Usage = t.turn.Usage.Add(a.Usage)
 }
 
-// next aims at another candidate where the rules let a turn move; false where none is left. Turns of one session that move at
-// the same moment move to the same one: to where another of them has been answered, else in an order that is the session's own.
-func (t *running) next(ctx context.Context, tried map[mooring.UpstreamName]bool) bool {
-	if t.target.Failover != "next" || ctx.Err() != nil {
-		return false
-	}
-	left := slices.DeleteFunc(route.Order(route.Rendezvous, string(t.turn.Session), 0, t.choices), func(c route.Candidate) bool {
-		return tried[c.Name] || !t.mayCarry(c) || !t.takes(c)
-	})
-	if len(left) == 0 {
-		return t.comeBack(tried)
-	}
-	if t.settle(ctx) != nil {
-		return false
-	}
-	pin, err := t.Route.Find(ctx, t.turn.Tenant, t.turn.Session, t.choices)
-	if err != nil {
-		return false
-	}
-	to, mark := left[0].Name, mooring.PinNew
-	switch {
-	case pin != nil && pin.Bound && slices.ContainsFunc(left, func(c route.Candidate) bool { return c.Name == pin.Upstream }):
-		to, mark, t.pin = pin.Upstream, mooring.PinHit, pin
-	case t.pin != nil && t.pin.Bound:
-		mark = mooring.PinMoved
-	}
-	if t.skipped.spills && mark != mooring.PinHit {
-		mark = mooring.PinSpill // its session stays where it is
-	}
-	t.aim(to, mark)
-	t.bound = t.target.mark == mooring.PinHit || mark == mooring.PinSpill || t.side() // it moves alone
-	return t.moveRemote(ctx) == nil
-}
-
-// moveRemote finds the session id for the upstream that the turn moves to: the one it knows the session by, else a fresh one.
-func (t *running) moveRemote(ctx context.Context) error {
-	t.remote, t.moved = "", false
-	if len(t.target.SessionHeaders) == 0 {
-		return nil
-	}
-	if t.side() && t.target.Remote {
-		t.remote = t.NewKey()
-		return nil
-	}
-	id, err := t.Route.Remote(ctx, t.turn.Tenant, t.turn.Session, t.target.Server())
-	if err != nil {
-		return err
-	}
-	if t.remote = id; id == "" {
-		t.remote, t.moved = t.NewKey(), true
-	}
-	return nil
-}
-
-// mayCarry keeps a client's own credential from moving to another origin.
-func (t *running) mayCarry(c route.Candidate) bool {
-	if t.req.Caller.Own.Empty() {
-		return true
-	}
-	for i, u := range t.candidates {
-		if t.choices[i].Name == c.Name {
-			return u.Origin() == t.target.Origin()
-		}
-	}
-	return false
-}
-
 // relay passes an answer on.
-func (t *running) relay(ctx context.Context, res *forward.Response, a mooring.Attempt, tried map[mooring.UpstreamName]bool) (again bool, err error) {
+func (t *running) relay(ctx context.Context, res *forward.Response, a mooring.Attempt, tried asked) (again bool, err error) {
 	if res.Stream && t.req.Wire.MayStream() {
 		return t.relayStream(ctx, res, a, tried)
 	}
 	out := stopped(ctx, res.Whole())
 	t.finish(&a, out, res.Status)
-	if t.moves(out, res.Status) && (t.nextAccount(ctx) || t.next(ctx, tried)) {
+	if t.moves(out, res.Status) && (t.nextAccount(ctx) || t.another(ctx, &a, res.Header, tried)) {
 		return true, nil
 	}
 	if err := t.settleAt(ctx); err != nil {
@@ -241,7 +197,7 @@ func (t *running) settleAt(ctx context.Context) error {
 	if err := t.settle(ctx); err != nil {
 		return err
 	}
-	if t.target.Upstream != from.Upstream {
+	if t.target.Upstream != from.Upstream || t.target.model != from.model {
 		t.setTarget(from)
 		t.bound = t.side()
 	}
@@ -249,9 +205,9 @@ func (t *running) settleAt(ctx context.Context) error {
 }
 
 // relayStream passes a stream on: its header once the session and its pin are committed, its terminal event once the turn is.
-func (t *running) relayStream(ctx context.Context, res *forward.Response, a mooring.Attempt, tried map[mooring.UpstreamName]bool) (again bool, err error) {
+func (t *running) relayStream(ctx context.Context, res *forward.Response, a mooring.Attempt, tried asked) (again bool, err error) {
 	early := res.Peek()
-	if t.moves(early, res.Status) && t.next(ctx, tried) {
+	if t.moves(early, res.Status) && t.another(ctx, &a, res.Header, tried) {
 		t.finish(&a, early, res.Status)
 		return true, nil
 	}

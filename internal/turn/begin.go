@@ -7,7 +7,6 @@ import (
 
 	"mooring"
 	"mooring/internal/identify"
-	"mooring/internal/route"
 	"mooring/internal/wire"
 )
 
@@ -200,104 +199,6 @@ func (t *running) text(content []byte) []byte {
 	return content
 }
 
-// choose takes the session's pin, or the policy's choice as a claim, and the session id that the upstream is to get.
-func (t *running) choose(ctx context.Context, c *mooring.Begin) error {
-	s := t.found.Known.ID
-	t.pin, t.skipped = nil, skipped{}
-	if !t.found.New {
-		pin, err := t.Route.Find(ctx, t.turn.Tenant, s, t.choices)
-		if err != nil {
-			return err
-		}
-		t.pin = pin
-	}
-	switch {
-	case t.pin == nil && t.side():
-		if err := t.aimAnew(ctx, ""); err != nil {
-			return err
-		}
-		t.bound = true // there is nothing to keep
-	case t.pin == nil:
-		if err := t.aimAnew(ctx, mooring.PinNew); err != nil {
-			return err
-		}
-		c.Claim, c.Stale = t.asPin(), t.Route.Stale()
-		c.Claim.Bound = false
-	default:
-		t.aim(t.pin.Upstream, mooring.PinHit)
-		t.bound = t.pin.Bound && !t.otherAccount() || t.side() // the claim is another turn's to keep or to drop
-	}
-	return t.chooseRemote(ctx, c)
-}
-
-// aim sets the target of the next attempt.
-func (t *running) aim(name mooring.UpstreamName, mark mooring.PinMark) {
-	i := slices.IndexFunc(t.choices, func(c route.Candidate) bool { return c.Name == name })
-	u := t.candidates[i]
-	account := route.AccountFor(string(t.found.Known.ID), t.choices[i])
-	if t.pin != nil && t.pin.Upstream == name && u.HasAccount(t.pin.Account) {
-		account = t.pin.Account
-	}
-	to := target{Upstream: u, account: u.Account(account), mark: mark}
-	t.setTarget(to)
-	if mark == mooring.PinHit && t.otherAccount() && t.pin.Account != "" {
-		to.mark = mooring.PinMoved
-		t.setTarget(to)
-	}
-}
-
-// setTarget says where the turn goes, in the turn itself too.
-func (t *running) setTarget(to target) {
-	t.target = to
-	t.turn.Upstream, t.turn.Account, t.turn.Pin = to.Name, to.account.Name, to.mark
-}
-
-func (t *running) asPin() *mooring.Pin {
-	return &mooring.Pin{
-		Tenant: t.turn.Tenant, Session: t.found.Known.ID, Set: route.SetKey(t.choices), Upstream: t.target.Name, Account: t.target.account.Name, Bound: true,
-		Turn: t.turn.ID, UsedAt: t.Now(),
-	}
-}
-
-// chooseRemote finds the session id for the upstream's session headers, or asks for one.
-func (t *running) chooseRemote(ctx context.Context, c *mooring.Begin) error {
-	t.remote = ""
-	if len(t.target.SessionHeaders) == 0 {
-		return nil
-	}
-	if t.side() && t.target.Remote { // the conversation there is not to hear of it
-		t.remote = t.NewKey()
-		return nil
-	}
-	s := &t.found.Known
-	if !t.found.New {
-		id, err := t.Route.Remote(ctx, t.turn.Tenant, s.ID, t.target.Server())
-		if err != nil {
-			return err
-		}
-		if id != "" {
-			t.remote = id
-			return nil
-		}
-	}
-	c.Mint = t.NewKey()
-	wanted := s.Key
-	if s.Relation != mooring.RelationMain || !safeRemote(wanted) {
-		wanted = c.Mint
-	}
-	c.Remote = &mooring.RemoteSession{Tenant: t.turn.Tenant, Session: s.ID, Server: t.target.Server(), ID: wanted}
-	return nil
-}
-
-// safeRemote says whether an id reaches a server as it is: hermes-agent refuses path separators, two dots, a drive letter and
-// more than 256 characters (gateway/platforms/api_server.py), and a header loses the white space around a value, which would
-// make one id of two.
-func safeRemote(id string) bool {
-	drive := len(id) > 1 && id[1] == ':' && (id[0]|0x20 >= 'a' && id[0]|0x20 <= 'z')
-	odd := strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r > '~' || r == '/' || r == '\\' })
-	return id != "" && len(id) <= identify.MaxID && id == strings.TrimSpace(id) && !drive && !odd && !strings.Contains(id, "..")
-}
-
 // committed waits for the Begin and takes over what it decided.
 func (t *running) committed(ctx context.Context) error {
 	if t.pending == nil {
@@ -374,16 +275,4 @@ func (t *running) grown() mooring.Session {
 		s.Models = row.Models
 	}
 	return s
-}
-
-func sameBerth(a, b *mooring.Pin) bool { return a.Turn == b.Turn }
-
-// aimAtWinner follows the claim of a turn of the same session that was faster.
-func (t *running) aimAtWinner() {
-	for _, c := range t.choices {
-		if c.Name == t.pin.Upstream {
-			t.aim(c.Name, mooring.PinHit)
-			t.bound = t.pin.Bound || t.side()
-		}
-	}
 }

@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"mooring"
@@ -40,7 +41,7 @@ func (t *running) bind(ctx context.Context) error {
 		t.owe(ctx, &mooring.End{Turn: t.turn, DropClaim: true}, err)
 		return err
 	}
-	t.bound, t.moved = true, false
+	t.bound, t.moved, t.pin = true, false, &c.Pin
 	t.Route.Keep(c.Pin)
 	t.keepRemote(ctx, remote, c.Taken)
 	return nil
@@ -81,7 +82,7 @@ func (t *running) end(ctx context.Context, out forward.Outcome, status int) erro
 			c.Bind = t.asPin()
 		}
 	}
-	c.Objects = t.objects(out, status)
+	c.Objects, c.Models = t.objects(out, status), t.models()
 	c.DropClaim = !t.bound && c.Bind == nil
 	c.Turn, t.ended = t.turn, true
 	if err := t.Record.Commit(ctx, c); err != nil && mooring.CodeOf(err) != mooring.CodeSessionGone {
@@ -103,11 +104,17 @@ func (t *running) cost() *float64 {
 // objects are the ids by which the upstream knows what it answered, and by which the client may speak of it. The id of an answer
 // that broke off has reached the client too.
 func (t *running) objects(out forward.Outcome, status int) []mooring.Object {
-	if t.req.Protocol != mooring.Responses || status/100 != 2 {
-		return nil
-	}
 	o := mooring.Object{Tenant: t.turn.Tenant, Session: t.turn.Session, Upstream: t.turn.Upstream, Account: t.turn.Account}
 	var list []mooring.Object
+	switch {
+	case status/100 != 2:
+		return nil
+	case t.req.Protocol != mooring.Responses:
+		if o.ID = out.Answer.Container; o.ID != "" {
+			list = append(list, o)
+		}
+		return list
+	}
 	if id := out.Answer.ID; id != "" {
 		response := o
 		response.ID, response.Message = id, t.turn.Answer
@@ -123,6 +130,25 @@ func (t *running) objects(out forward.Outcome, status int) []mooring.Object {
 		}
 	}
 	return list
+}
+
+// models are those of the session where another model answered than its turn began with; nil where it did not.
+func (t *running) models() []string {
+	if t.turn.Model == t.started.Turn.Model {
+		return nil
+	}
+	before := t.found.Known.Models
+	if slices.Contains(before, t.turn.Model) {
+		return before
+	}
+	return append(slices.Clone(before), t.turn.Model)
+}
+
+// keepMade remembers where the answer was made, where there is more than one place that the next turn could go to.
+func (t *running) keepMade(answer *mooring.Message) {
+	if answer != nil && (len(t.choices) > 1 || len(t.choices[0].Accounts) > 1) {
+		t.Route.KeepMade(t.turn.Tenant, t.turn.Session, answer.ID, mooring.Spot{Upstream: t.target.Name, Account: t.target.account.Name, Model: t.target.model})
+	}
 }
 
 // owe leaves the end of a turn that has begun to the writer, for when the store is back. What memory holds of the session may be
@@ -143,7 +169,7 @@ func (t *running) leaveOwing(ctx context.Context, c *mooring.End) {
 // settled keeps in memory what the end made true.
 func (t *running) settled(ctx context.Context, c *mooring.End, seen wire.Digest) {
 	if c.Bind != nil {
-		t.bound = true
+		t.bound, t.pin = true, c.Bind
 		t.Route.Keep(*c.Bind)
 	}
 	t.keepRemote(ctx, c.Remote, c.Taken)
@@ -159,6 +185,10 @@ func (t *running) settled(ctx context.Context, c *mooring.End, seen wire.Digest)
 			marks = c.Answer.Marks
 		}
 		t.Memory.Ended(&t.turn, seen, marks)
+		t.keepMade(c.Answer)
+	}
+	if c.Models != nil {
+		t.Memory.Forget(t.turn.Tenant, t.turn.Session, nil) // it knows the ones that the turn began with
 	}
 	if t.Observe != nil {
 		ended := t.turn

@@ -9,6 +9,7 @@ import (
 
 	"mooring"
 	"mooring/internal/forward"
+	"mooring/internal/route"
 	"mooring/internal/upstream"
 	"mooring/internal/wire"
 )
@@ -21,10 +22,11 @@ type Pass struct {
 	Path     string // escaped
 	Query    string
 	Header   http.Header
-	Body     forward.Body // nil for none
-	Model    string       // empty where it names none
-	Objects  []wire.Field // ids of what an upstream keeps, in the path or in the body
-	Walled   bool         // tenants share what an upstream keeps: it is served only where the configuration opens it
+	Body     forward.Body              // nil for none
+	Model    string                    // empty where it names none
+	Named    func(model string) []byte // gives the body with another model in the place of its own; nil where it cannot be put there
+	Objects  []wire.Field              // ids of what an upstream keeps, in the path or in the body
+	Walled   bool                      // tenants share what an upstream keeps: it is served only where the configuration opens it
 }
 
 // Pass takes a request to an upstream and its answer back. An error means that nothing has been written to the sink.
@@ -34,9 +36,10 @@ func (r *Runner) Pass(ctx context.Context, req Pass, sink Sink) error {
 		return err
 	}
 	var lost error
-	for i, u := range to {
+	for i, stop := range to {
+		u := stop.Upstream
 		sink.About(About{Upstream: u.Name})
-		call := req.call(u, account)
+		call := req.call(u, account, stop.model)
 		if i == len(to)-1 || !sameWay(u, &req) { // there is no other one to go to
 			call.Terms = r.patience(req.Caller.Tenant)
 		}
@@ -56,14 +59,17 @@ func (r *Runner) Pass(ctx context.Context, req Pass, sink Sink) error {
 // sameWay says that another upstream may be asked: the request names no thing that only this one keeps, and brings no credential
 // of the client's own.
 func sameWay(u *upstream.Upstream, req *Pass) bool {
-	return u.Failover == "next" && req.Model != "" && len(req.Objects) == 0 && req.Caller.Own.Empty()
+	return u.Failover == failoverNext && req.Model != "" && len(req.Objects) == 0 && req.Caller.Own.Empty()
 }
 
-func (p *Pass) call(u *upstream.Upstream, account mooring.AccountName) forward.Call {
+func (p *Pass) call(u *upstream.Upstream, account mooring.AccountName, model string) forward.Call {
 	c := forward.Call{
 		Upstream: u, Account: u.Account(account), Protocol: p.Protocol, Method: p.Method, Path: p.Path, Query: p.Query, Header: p.Header, Own: p.Caller.Own,
 	}
-	if p.Body != nil {
+	switch {
+	case p.Body != nil && model != "":
+		c.Body = rewritten(p.Named(model))
+	case p.Body != nil:
 		c.Body = p.Body
 	}
 	return c
@@ -89,36 +95,51 @@ func passAnswer(res *forward.Response, sink Sink) error {
 	return nil
 }
 
+// stop is an upstream that a request may be passed to.
+type stop struct {
+	*upstream.Upstream
+	model string // asked for in the place of an alias; empty for none
+}
+
 // passTo gives the upstreams to be asked, the first one first. One tenant's requests go to one upstream as long as that is well:
 // what it made there is there, under the account that made it.
-func (r *Runner) passTo(ctx context.Context, req *Pass) ([]*upstream.Upstream, mooring.AccountName, error) {
-	all := r.Fleet.Candidates(req.Protocol, req.Model)
-	if req.Model == "" {
-		all = slices.DeleteFunc(slices.Clone(r.Fleet.All()), func(u *upstream.Upstream) bool { return !u.Understands(req.Protocol) })
-	}
+func (r *Runner) passTo(ctx context.Context, req *Pass) ([]stop, mooring.AccountName, error) {
 	owner, err := r.owner(ctx, req)
 	if err != nil {
 		return nil, "", err
 	}
-	if owner.Upstream != "" {
-		all = slices.DeleteFunc(slices.Clone(all), func(u *upstream.Upstream) bool { return u.Name != owner.Upstream })
+	all, choices := r.passable(req)
+	left := func(u *upstream.Upstream) bool {
+		return (owner.Upstream == "" || u.Name == owner.Upstream) && (!req.Walled || opens(u, req.Path))
 	}
-	if req.Walled {
-		all = slices.DeleteFunc(slices.Clone(all), func(u *upstream.Upstream) bool { return !opens(u, req.Path) })
+	out := make([]stop, 0, len(all))
+	for _, c := range r.Route.Order(string(req.Caller.Tenant), choices) {
+		at := slices.IndexFunc(choices, func(o route.Candidate) bool { return o.Name == c.Name && o.Model == c.Model })
+		if left(all[at]) {
+			out = append(out, stop{all[at], c.Model})
+		}
 	}
 	switch {
-	case len(all) > 0:
+	case len(out) > 0:
 	case req.Model != "" && !req.Walled:
 		return nil, "", noModel(req.Model)
 	default:
 		return nil, "", mooring.Errorf(mooring.CodeNotFound, "There is nothing at this path; an operator can open it with passthrough in the configuration of an upstream.")
 	}
-	order := r.Route.Order(string(req.Caller.Tenant), choicesOf(all, r.Now()))
-	out := make([]*upstream.Upstream, len(order))
-	for i, c := range order {
-		out[i] = all[slices.IndexFunc(all, func(u *upstream.Upstream) bool { return u.Name == c.Name })]
-	}
 	return out, owner.Account, nil
+}
+
+// passable are the upstreams that understand a request: of those that name a model the ones that serve it.
+func (r *Runner) passable(req *Pass) ([]*upstream.Upstream, []route.Candidate) {
+	if req.Model == "" {
+		all := slices.DeleteFunc(slices.Clone(r.Fleet.All()), func(u *upstream.Upstream) bool { return !u.Understands(req.Protocol) })
+		return all, choicesOf(all, r.Now())
+	}
+	all, choices := r.serving(req.Protocol, req.Model)
+	if len(choices) > 0 && choices[0].Alias != "" && req.Named == nil {
+		return nil, nil
+	}
+	return all, choices
 }
 
 // owner gives the record of what the request is about, where an upstream keeps that; empty where nobody here knows it. What
@@ -164,6 +185,6 @@ func opens(u *upstream.Upstream, path string) bool {
 func (t *running) pass(ctx context.Context) error {
 	return t.Pass(ctx, Pass{
 		Caller: t.req.Caller, Protocol: t.req.Protocol, Method: t.req.Method, Path: t.req.Path, Query: t.req.Query, Header: t.req.Header, Body: t.req.Body,
-		Model: t.req.Wire.Model,
+		Model: t.req.Wire.Model, Named: func(model string) []byte { return bodyOf(&t.req, t.view, model).Bytes() },
 	}, t.sink)
 }

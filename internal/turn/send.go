@@ -17,7 +17,7 @@ import (
 // skipped is what a turn passed over without asking it. Where it finds nobody else it comes back.
 type skipped struct {
 	home    *berth // the first one
-	names   []mooring.UpstreamName
+	spots   []mooring.Spot
 	spills  bool // its session's own upstream is full, and stays its own
 	patient bool // it has come back, and takes what there is
 	counted bool // as a spill
@@ -33,7 +33,7 @@ type berth struct {
 
 // send asks the target, or whoever can answer now where the target cannot: it is full, known to be gone, or has asked to be left
 // alone for a while. Where nobody else is free the target is asked all the same, and a place there is waited for.
-func (t *running) send(ctx context.Context, began time.Time, tried map[mooring.UpstreamName]bool) (*forward.Response, error) {
+func (t *running) send(ctx context.Context, began time.Time, tried asked) (*forward.Response, error) {
 	if t.shuns() && !t.tied() {
 		t.switchAccount(ctx)
 	}
@@ -70,8 +70,8 @@ func (r *Runner) patience(t mooring.Tenant) forward.Terms {
 }
 
 // free says that the turn may go elsewhere, and that somebody is there who can take it at once.
-func (t *running) free(tried map[mooring.UpstreamName]bool) bool {
-	if t.skipped.patient || t.target.Failover != "next" || len(t.choices) < 2 || t.tied() {
+func (t *running) free(tried asked) bool {
+	if t.skipped.patient || t.target.Failover != failoverNext || len(t.choices) < 2 || t.tied() {
 		return false
 	}
 	return slices.ContainsFunc(t.choices, func(c route.Candidate) bool { return t.fit(c, tried) })
@@ -79,26 +79,22 @@ func (t *running) free(tried map[mooring.UpstreamName]bool) bool {
 
 // tied says that the request speaks of what its upstream keeps: nobody else knows it.
 func (t *running) tied() bool {
-	return slices.ContainsFunc(t.req.Wire.Fields, func(f wire.Field) bool {
+	return t.keptAt == t.target.Name || slices.ContainsFunc(t.req.Wire.Fields, func(f wire.Field) bool {
 		return f.Value != "" && (f.Path == "previous_response_id" || f.Path == "conversation")
 	})
 }
 
 // fit says that a candidate can take the turn now, as far as is known.
-func (t *running) fit(c route.Candidate, tried map[mooring.UpstreamName]bool) bool {
-	u := t.candidate(c.Name)
-	return !tried[c.Name] && t.mayCarry(c) && t.takes(c) && !u.Full() && u.Up(t.Now())
+func (t *running) fit(c route.Candidate, tried asked) bool {
+	u := t.upstreamOf(c)
+	return !tried[askedOf(c)] && t.mayCarry(t.target.Upstream, c) && t.takes(c) && !u.Full() && u.Up(t.Now())
 }
 
 // takes says that a turn which goes elsewhere may go there: the candidate is not drained, and has not asked to be left alone. A turn
-// that only spills brings no conversation to a server that keeps them.
+// that only spills brings no conversation to a server that keeps them, and asks for the model that its session got.
 func (t *running) takes(c route.Candidate) bool {
-	u := t.candidate(c.Name)
-	return !u.Drained() && !rests(u.Resting(t.Now())) && (!t.skipped.spills || !u.Remote)
-}
-
-func (t *running) candidate(name mooring.UpstreamName) *upstream.Upstream {
-	return t.candidates[slices.IndexFunc(t.candidates, func(u *upstream.Upstream) bool { return u.Name == name })]
+	u := t.upstreamOf(c)
+	return !u.Drained() && !rests(u.Resting(t.Now())) && (!t.skipped.spills || !u.Remote && c.Model == t.target.model)
 }
 
 // avoids says of which standing of its target the turn rather goes elsewhere. A session that is at home there is moved only where it
@@ -124,13 +120,13 @@ func (t *running) shuns() bool {
 
 // elsewhere aims at a candidate that can take the turn now; false where there is none. A session whose own upstream is full stays
 // there: another one answers this turn, and no pin is moved.
-func (t *running) elsewhere(ctx context.Context, tried map[mooring.UpstreamName]bool, why error) bool {
+func (t *running) elsewhere(ctx context.Context, tried asked, why error) bool {
 	if t.settle(ctx) != nil { // before the target is remembered: it may be another one after that
 		return false
 	}
 	from := berth{t.target, t.bound, t.remote, t.moved}
 	if errors.Is(why, upstream.ErrFull) && t.target.mark == mooring.PinHit {
-		if t.target.Remote {
+		if t.target.Remote || t.isSealed() { // what it keeps, or alone can read, goes nowhere else
 			return false
 		}
 		t.skipped.spills = true
@@ -141,26 +137,26 @@ func (t *running) elsewhere(ctx context.Context, tried map[mooring.UpstreamName]
 	if t.skipped.home == nil {
 		t.skipped.home = &from
 	}
-	t.skipped.names = append(t.skipped.names, from.target.Name)
-	tried[t.target.Name] = true
+	t.skipped.spots = append(t.skipped.spots, from.target.spot())
+	tried[t.target.spot()] = true
 	return true
 }
 
 // comeBack returns to where the turn was about to go at first; false where it has not left. Whom it passed over may be asked again:
 // there is nobody better.
-func (t *running) comeBack(tried map[mooring.UpstreamName]bool) bool {
+func (t *running) comeBack(tried asked) bool {
 	home := t.skipped.home
 	if home == nil {
 		return false
 	}
-	delete(tried, t.target.Name)
-	for _, name := range t.skipped.names {
-		delete(tried, name)
+	delete(tried, t.target.spot())
+	for _, spot := range t.skipped.spots {
+		delete(tried, spot)
 	}
 	t.skipped = skipped{patient: true}
 	t.setTarget(home.target)
 	t.bound, t.remote, t.moved = home.bound, home.remote, home.moved
-	tried[t.target.Name] = true
+	tried[t.target.spot()] = true
 	return true
 }
 
@@ -170,28 +166,6 @@ func (t *running) countSpill() {
 		t.skipped.home.target.Spilled()
 		t.skipped.counted = true
 	}
-}
-
-// aimAnew sets the target of a session that has no pin among the candidates: the policy's choice of those that take new sessions.
-// One whose upstream is no more moves there.
-func (t *running) aimAnew(ctx context.Context, mark mooring.PinMark) error {
-	taking := route.Taking(t.choices)
-	if len(taking) == 0 {
-		return drained(t.choices)
-	}
-	id := t.found.Known.ID
-	if mark == mooring.PinNew && !t.found.New {
-		exists := func(name mooring.UpstreamName) bool { return t.Fleet.Get(name) != nil }
-		lost, err := t.Route.Lost(ctx, t.turn.Tenant, id, t.choices, exists)
-		if err != nil {
-			return err
-		}
-		if lost {
-			mark = mooring.PinMoved
-		}
-	}
-	t.aim(t.Route.Order(string(id), taking)[0].Name, mark)
-	return nil
 }
 
 // retryDrained is what a client is told to wait where every upstream is drained: people end that by hand.

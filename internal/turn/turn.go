@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"mooring"
 	"mooring/internal/forward"
@@ -81,10 +80,13 @@ type Rules struct {
 	QueueDepth  int
 	QueueWait   time.Duration
 	FailoverOn  FailoverOn
-	Content     bool // requests without ids are recognised by their messages
-	Learn       bool // headers may be learned to name sessions
-	Commands    bool // chats may begin anew with /new
-	NoTexts     bool // no text of a message is kept
+	Returns     bool                // a session that had to move goes back to its first upstream when that is well again
+	Inherit     bool                // a sub-agent starts where the session above it is
+	Aliases     map[string][]string // names that stand for models, each with those to be asked for, the first one first
+	Content     bool                // requests without ids are recognised by their messages
+	Learn       bool                // headers may be learned to name sessions
+	Commands    bool                // chats may begin anew with /new
+	NoTexts     bool                // no text of a message is kept
 }
 
 // FailoverOn says which failures before the first byte let another upstream be asked.
@@ -193,10 +195,10 @@ type running struct {
 	cancel   context.CancelCauseFunc
 	digest   []byte // keyed digest of the request's body
 	view     view
-	upward   forward.Body // the body as the upstream gets it
-	listed   chat         // where the table of running turns has it; guarded by that
-	unnamed  bool         // nameless, as the table has it; guarded by that
-	numbered turnKey      // as listed
+	upward   upward  // the body as the upstream gets it
+	listed   chat    // where the table of running turns has it; guarded by that
+	unnamed  bool    // nameless, as the table has it; guarded by that
+	numbered turnKey // as listed
 
 	former   *identify.Finding // what the chat was on before it was reset; nil where it was not
 	nameless bool              // no id of the request decides
@@ -217,19 +219,27 @@ type running struct {
 	remote  string       // session id for the upstream's session headers
 	target  target
 	skipped skipped
-	resumed *mooring.Turn // the turn that failed and whose next attempt it is; nil for none
-	earlier int           // how many attempts that turn had
-	moved   bool          // that id is not stored yet: the upstream gave it, or the turn moved there
-	bound   bool          // the pin is kept, or need not be
-	ended   bool          // its end is on its way into the record
+	resumed *mooring.Turn        // the turn that failed and whose next attempt it is; nil for none
+	earlier int                  // how many attempts that turn had
+	moved   bool                 // that id is not stored yet: the upstream gave it, or the turn moved there
+	bound   bool                 // the pin is kept, or need not be
+	sealed  *bool                // the request holds what only its maker can read; nil while that was not asked
+	keptAt  mooring.UpstreamName // of what the request names by an id that only this upstream knows; empty for none
+	wait    patience             // for an upstream that does not answer
+	ended   bool                 // its end is on its way into the record
 }
 
 // target is where the next attempt goes.
 type target struct {
 	*upstream.Upstream
 	account upstream.Account
+	model   string // asked for in the place of an alias; empty where the client names the model itself
 	mark    mooring.PinMark
+	why     mooring.Why
 }
+
+// spot is where the next attempt goes, as the list of those that were asked has it.
+func (t *target) spot() mooring.Spot { return mooring.Spot{Upstream: t.Name, Model: t.model} }
 
 // arrive finds the candidates, the session and the place in its tree, and waits for its turn.
 func (t *running) arrive(ctx context.Context) error {
@@ -254,48 +264,6 @@ func (t *running) arrive(ctx context.Context) error {
 		}
 	}
 	return t.admit(ctx)
-}
-
-// look finds the candidates and the session, as they are now.
-func (t *running) look(ctx context.Context) error {
-	t.candidates = t.Fleet.Candidates(t.req.Protocol, t.req.Wire.Model)
-	if len(t.candidates) == 0 {
-		return noModel(t.req.Wire.Model)
-	}
-	t.choices = choicesOf(t.candidates, t.Now())
-	return t.identify(ctx)
-}
-
-func noModel(model string) error {
-	return mooring.Errorf(mooring.CodeModelNotFound, "No upstream serves the model %q; ask GET /v1/models for those that are there.", clip(model))
-}
-
-const longestModel = 100
-
-// clip cuts a text between two characters: a store takes no half of one.
-func clip(s string) string {
-	if len(s) <= longestModel {
-		return s
-	}
-	n := longestModel
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
-func choicesOf(all []*upstream.Upstream, now time.Time) []route.Candidate {
-	out := make([]route.Candidate, len(all))
-	for i, u := range all {
-		c := route.Candidate{
-			Name: u.Name, Weight: u.Weight, InFlight: u.InFlight(), Up: u.Up(now), Full: u.Full(), Drained: u.Drained(), Resting: rests(u.Resting(now)),
-		}
-		for _, a := range u.Accounts {
-			c.Accounts = append(c.Accounts, route.Account{Name: a.Name, Weight: a.Weight, Resting: rests(u.Rest(a.Name, now))})
-		}
-		out[i] = c
-	}
-	return out
 }
 
 func (t *running) query() identify.Request {
@@ -337,7 +305,7 @@ func (t *running) identify(ctx context.Context) error {
 			return err
 		}
 	}
-	t.upward = bodyOf(&t.req, t.view)
+	t.upward = upward{} // the view may be another one
 	return t.locate(ctx)
 }
 

@@ -57,12 +57,17 @@ func (v view) kept() []wire.Message {
 	return out
 }
 
-// bodyOf is the request's body as the upstream gets it: as it came, unless the chat was reset in it or before it.
-func bodyOf(req *Request, v view) forward.Body { //nolint:ireturn // the request's own, or a new one
-	if v.skip == 0 && len(v.messages) == len(req.Wire.Messages) && !changed(v.messages, req.Wire.Messages) {
+// bodyOf is the request's body as the upstream gets it: as it came, unless the chat was reset in it or before it, or a model is asked
+// for in the place of an alias.
+func bodyOf(req *Request, v view, model string) forward.Body { //nolint:ireturn // the request's own, or a new one
+	edit := wire.Edit{Model: model}
+	if v.skip > 0 || len(v.messages) != len(req.Wire.Messages) || changed(v.messages, req.Wire.Messages) {
+		edit.Messages = v.kept()
+	}
+	if edit.Messages == nil && model == "" {
 		return req.Body
 	}
-	return rewritten(req.Wire.WithMessages(req.Body.Bytes(), v.kept()))
+	return rewritten(req.Wire.Edited(req.Body.Bytes(), edit))
 }
 
 // changed says that a message has lost a command.

@@ -17,6 +17,8 @@ type Answer struct {
 	Ended   bool         // the protocol's own end was seen
 	Finish  string       // why the model stopped, in the protocol's words; empty where it did not say
 	Err     *AnswerError // the error that stands in the answer, though its status was a success
+
+	Container string // where a tool of the upstream ran its code, by the upstream's id; empty where it says none
 }
 
 // AnswerError is an error that an upstream put into an answer.

@@ -5,6 +5,7 @@ package wire
 type assembly struct {
 	id, model []byte // escaped
 	created   []byte // raw number
+	container []byte // escaped
 	finish    []byte // escaped
 	choices   []bool // of a protocol with several answers, by index: this one has said why it stopped
 	usage     []byte // raw usage object: the last one, or the first where a protocol sends two

@@ -110,20 +110,3 @@ func replaced(whole []byte, start, end int, with []byte) []byte {
 	out = append(append(out, whole[:start]...), with...)
 	return append(out, whole[end:]...)
 }
-
-// WithMessages gives the body of the request with these messages in the place of its own; everything else stays as it came.
-func (r *Request) WithMessages(body []byte, messages []Message) []byte {
-	size := 2 + len(body) - (r.MessagesAt[1] - r.MessagesAt[0])
-	for i := range messages {
-		size += len(messages[i].Raw) + 1
-	}
-	out := append(make([]byte, 0, size), body[:r.MessagesAt[0]]...)
-	out = append(out, '[')
-	for i := range messages {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, messages[i].Raw...)
-	}
-	return append(append(out, ']'), body[r.MessagesAt[1]:]...)
-}

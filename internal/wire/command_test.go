@@ -69,20 +69,6 @@ func TestNewCommand(t *testing.T) {
 	}
 }
 
-func TestWithMessages(t *testing.T) {
-	t.Parallel()
-	body := []byte(`{"x": [1, 2] , "messages" :  [ {"role":"user","content":"a"} , {"role":"assistant","content":"]"},{"role":"user","content":"b"}] ,"model":"m"}`)
-	r, err := wire.Decode(mooring.Chat, body, wire.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := r.WithMessages(body, []wire.Message{r.Messages[0], {Raw: []byte(`{"role":"user","content":"c"}`)}})
-	want := `{"x": [1, 2] , "messages" :  [{"role":"user","content":"a"},{"role":"user","content":"c"}] ,"model":"m"}`
-	if string(got) != want {
-		t.Errorf("WithMessages = %s\nwant %s", got, want)
-	}
-}
-
 func TestChatReply(t *testing.T) {
 	t.Parallel()
 	c := wire.ChatReply{ID: "chatcmpl-1", Model: `a "model"`, Text: "A new\nchat", Created: 1700000000}

@@ -26,12 +26,13 @@ type Request struct {
 	OddModel  bool   // a member is called model in other letters: some servers do not tell case apart
 	OddStream bool   // the member that asks for one is neither a boolean nor null: only the upstream knows what it makes of that
 	Messages  []Message
-	// MessagesAt is where the list of messages begins in the body and where it ends, brackets included; zeros where there is none.
-	MessagesAt [2]int
-	System     []byte  // raw value of a system prompt that stands beside the messages; nil where there is none
-	Fields     []Field // members that may name a session, in document order
-	MaxTokens  int64   // 0 where unknown
-	Tools      int     // how many tools are offered
+	// TalkAt is where the list of messages or items begins in the body and where it ends, brackets included; zeros where there is none.
+	TalkAt    [2]int
+	ModelAt   [2]int  // where the value of model does, quotes included
+	System    []byte  // raw value of a system prompt that stands beside the messages; nil where there is none
+	Fields    []Field // members that may name a session, in document order
+	MaxTokens int64   // 0 where unknown
+	Tools     int     // how many tools are offered
 }
 
 // MayStream says whether the client has to be given a stream where the upstream answers with one.
@@ -220,7 +221,7 @@ func (r *reader) member(name []byte) error {
 	r.learnValue(v)
 	switch key {
 	case "model":
-		r.req.Model = string(plain(v))
+		r.req.Model, r.req.ModelAt = string(plain(v)), [2]int{r.offset() - len(v), r.offset()}
 	case "stream":
 		switch kindOf(v) {
 		case 't':
@@ -276,7 +277,7 @@ func (r *reader) messages() error {
 		r.req.Messages = append(r.req.Messages, Message{})
 	}
 	_, err := r.dec.ReadToken()
-	r.req.MessagesAt = [2]int{start, r.offset()}
+	r.req.TalkAt = [2]int{start, r.offset()}
 	return err
 }
 

@@ -120,7 +120,8 @@ func TestDecodeFacts(t *testing.T) {
 			{Role: "system", Raw: []byte(`{"role":"system","content":"x"}`), At: bytes.Index(body, []byte(`{"role":"system"`))},
 			{Role: "user", Raw: []byte(`{"content":"hi","role":"user"}`), At: bytes.Index(body, []byte(`{"content":"hi"`))},
 		},
-		MessagesAt: [2]int{bytes.Index(body, []byte(`[{"role":"system"`)), len(body) - 1},
+		TalkAt:  [2]int{bytes.Index(body, []byte(`[{"role":"system"`)), len(body) - 1},
+		ModelAt: [2]int{bytes.Index(body, []byte(`"fake-1"`)), bytes.Index(body, []byte(`"fake-1"`)) + len(`"fake-1"`)},
 		Fields: []wire.Field{
 			{Path: "session_id", Value: "s 1"},
 			{Path: "user", Value: "7"},

@@ -97,6 +97,8 @@ func messagesAnswer(body []byte) Answer {
 			a.Usage = messagesUsage(v)
 		case "stop_reason":
 			a.Finish = readable(plain(v))
+		case "container":
+			a.Container = readable(plain(member(v, "id")))
 		case "content":
 			a.Message = messageOf(v)
 		case "error":

@@ -68,6 +68,9 @@ func messagesFinish(a *assembly, data []byte) {
 	if reason := inner(member(member(data, "delta"), "stop_reason")); len(reason) > 0 {
 		a.finish = append(a.finish[:0], reason...)
 	}
+	if id := inner(member(member(member(data, "delta"), "container"), "id")); len(id) > 0 {
+		a.container = append(a.container[:0], id...)
+	}
 	if usage := member(data, "usage"); kindOf(usage) == '{' {
 		a.usageEnd = append(a.usageEnd[:0], usage...)
 	}

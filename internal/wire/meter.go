@@ -211,6 +211,8 @@ func (m *Meter) Answer() Answer {
 		Finish: readable(plain(quoted(m.answer.finish))),
 		Ended:  m.Terminal(),
 		Err:    m.answer.err,
+
+		Container: readable(plain(quoted(m.answer.container))),
 	}
 	if m.dialect.event == nil {
 		return a

@@ -26,6 +26,7 @@ func (r *reader) items() error {
 	if _, err := r.dec.ReadToken(); err != nil {
 		return err
 	}
+	start := r.offset() - 1
 	var run answerItems
 	for index := 0; r.dec.PeekKind() != ']'; index++ {
 		it, err := r.item(index)
@@ -45,6 +46,7 @@ func (r *reader) items() error {
 	}
 	r.close(&run)
 	_, err := r.dec.ReadToken()
+	r.req.TalkAt = [2]int{start, r.offset()}
 	return err
 }
 

@@ -143,7 +143,7 @@ func (c *composing) choose(ctx context.Context) error {
 	return err
 }
 
-// last is the model of the session's last turn.
+// last is the model of the session's last turn, by the name that was asked for.
 func (c *composing) last(ctx context.Context) (string, error) {
 	if c.session.TipTurn == "" {
 		return "", nil
@@ -151,6 +151,9 @@ func (c *composing) last(ctx context.Context) (string, error) {
 	t, err := c.store.Turn(ctx, c.caller.Tenant, c.session.TipTurn)
 	if mooring.KindOf(err) == mooring.KindNotFound {
 		return "", nil
+	}
+	if n := len(t.Attempts); n > 0 && t.Attempts[n-1].Alias != "" {
+		return t.Attempts[n-1].Alias, err
 	}
 	return t.Model, err
 }

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"time"
 
 	"mooring"
@@ -36,7 +37,7 @@ type turnView struct {
 func viewTurn(t *mooring.Turn) turnView {
 	attempts := make([]attemptView, len(t.Attempts))
 	for i := range t.Attempts {
-		attempts[i] = viewAttempt(&t.Attempts[i])
+		attempts[i] = viewAttempt(&t.Attempts[i], t.Model)
 	}
 	return turnView{
 		ID:          t.ID,
@@ -69,6 +70,10 @@ func viewTurn(t *mooring.Turn) turnView {
 type attemptView struct {
 	Upstream   *mooring.UpstreamName `json:"upstream"`
 	Account    *mooring.AccountName  `json:"account"`
+	Why        *mooring.Why          `json:"why"`
+	Alias      *string               `json:"alias"`
+	Model      *string               `json:"model"`
+	Tries      int                   `json:"tries"`
 	State      mooring.TurnState     `json:"state"`
 	Status     *int                  `json:"status"`
 	Reason     *string               `json:"reason"`
@@ -78,10 +83,14 @@ type attemptView struct {
 	DurationMS *int64                `json:"duration_ms"`
 }
 
-func viewAttempt(a *mooring.Attempt) attemptView {
+func viewAttempt(a *mooring.Attempt, model string) attemptView {
 	return attemptView{
 		Upstream:   known(a.Upstream),
 		Account:    known(a.Account),
+		Why:        known(a.Why),
+		Alias:      known(a.Alias),
+		Model:      known(cmp.Or(a.Model, model)),
+		Tries:      max(a.Tries, 1),
 		State:      a.State,
 		Status:     status(a.Status),
 		Reason:     known(a.Reason),

@@ -30,7 +30,7 @@ func (w *writer) claim(ctx context.Context, c *mooring.Begin) error {
 			return err
 		}
 		if added > 0 {
-			p.Bound, p.Home = false, mooring.Home{}
+			p.Bound, p.Home = false, mooring.Spot{}
 			c.Won = &p
 			return nil
 		}

@@ -103,10 +103,10 @@ func pinTests() []test {
 			apply(t, s, first)
 			moved := pin(1, 1, "south")
 			moved.Account, moved.Model = "second", "model-b"
-			moved.Home = mooring.Home{Upstream: "north", Account: "first", Model: "model-a"}
+			moved.Home = mooring.Spot{Upstream: "north", Account: "first", Model: "model-a"}
 			c := ended(1, 1, 0)
 			c.Bind = moved
-			if got := pins(t, s, 1); got[0].Model != "model-a" || got[0].Home != (mooring.Home{}) {
+			if got := pins(t, s, 1); got[0].Model != "model-a" || got[0].Home != (mooring.Spot{}) {
 				t.Errorf("claim %+v, want its model and no home", got[0])
 			}
 			apply(t, s, c)
@@ -121,7 +121,7 @@ func pinTests() []test {
 			}
 			second.Stale = at(5)
 			apply(t, s, second)
-			if got := pins(t, s, 1); got[0].Upstream != "north" || got[0].Model != "" || got[0].Home != (mooring.Home{}) {
+			if got := pins(t, s, 1); got[0].Upstream != "north" || got[0].Model != "" || got[0].Home != (mooring.Spot{}) {
 				t.Errorf("pin %+v, want the claim with nothing of what it took the place of", got[0])
 			}
 		}},

@@ -87,8 +87,8 @@ func TestOrder(t *testing.T) {
 	t.Parallel()
 	down, full, drained := candidates("a", "b", "c"), candidates("a", "b", "c"), candidates("a", "b", "c")
 	down[0].Up, full[0].Full, drained[0].Drained = false, true, true
-	allBad := candidates("down", "full", "drained")
-	allBad[0].Up, allBad[1].Full, allBad[2].Drained = false, true, true
+	allBad := candidates("drained", "down", "resting", "full")
+	allBad[0].Drained, allBad[1].Up, allBad[2].Resting, allBad[3].Full = true, false, true, true
 	busy := candidates("a", "b", "c")
 	busy[0].InFlight, busy[1].InFlight, busy[2].InFlight = 4, 3, 9
 	busy[2].Weight = 5
@@ -106,7 +106,7 @@ func TestOrder(t *testing.T) {
 		{"who is down comes last", route.RoundRobin, 0, down, []string{"b", "c", "a"}, ""},
 		{"who is full comes last", route.RoundRobin, 0, full, []string{"b", "c", "a"}, ""},
 		{"who is drained comes last", route.RoundRobin, 0, drained, []string{"b", "c", "a"}, ""},
-		{"full is better than down, and down than drained", route.RoundRobin, 0, allBad, []string{"full", "down", "drained"}, ""},
+		{"full is better than resting, that than down, and that than drained", route.RoundRobin, 0, allBad, []string{"full", "resting", "down", "drained"}, ""},
 		{"rendezvous leaves out who is down until nobody else is there", route.Rendezvous, 0, down, nil, "a"},
 		{"least busy too", route.LeastBusy, 0, down, nil, "a"},
 		{"one candidate is the order", route.RoundRobin, 7, candidates("a"), []string{"a"}, ""},
@@ -122,6 +122,19 @@ func TestOrder(t *testing.T) {
 				t.Errorf("the candidates were changed (-before +after):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestTaking(t *testing.T) {
+	t.Parallel()
+	all := candidates("a", "b", "c")
+	all[1].Drained, all[2].Up, all[2].Full, all[2].Resting = true, false, true, true
+	if got := names(route.Taking(all)); !slices.Equal(got, []string{"a", "c"}) || len(all) != 3 || all[1].Name != "b" {
+		t.Errorf("Taking = %v of %v, want all that are not drained", got, names(all))
+	}
+	all[0].Drained, all[2].Drained = true, true
+	if got := route.Taking(all); len(got) != 0 {
+		t.Errorf("Taking = %v, want none", names(got))
 	}
 }
 
@@ -159,5 +172,19 @@ func TestAccounts(t *testing.T) {
 	}
 	if !near(share["x"], n, .75) || !near(share["y"], n, .25) {
 		t.Errorf("%v, want three to one", share)
+	}
+	more.Accounts[0].Resting = true
+	for i := range 100 {
+		key := fmt.Sprint("ses_", i)
+		switch first, now := route.AccountFor(key, c), route.AccountFor(key, more); {
+		case now == "x":
+			t.Fatalf("%s is given x, which rests", key)
+		case first == "y" && now == "x":
+			t.Fatalf("%s: a rest of x has moved it off y", key)
+		}
+	}
+	more.Accounts[1].Resting, more.Accounts[2].Resting = true, true
+	if got := route.AccountFor("ses_1", more); got == "" {
+		t.Error("none is given where all rest")
 	}
 }

@@ -157,6 +157,18 @@ func TestAccountIsKept(t *testing.T) {
 	}
 }
 
+func TestEachAccountIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	h := newShared(t, nil)
+	h.accountOf("s", mooring.PinNew)
+	h.u.Always(upstreamtest.Failure(429)) // without a time to wait
+	h.u.Forget()
+	s, err := h.run(h.chat("s", "again", ""))
+	if err != nil || s.head.Status != 429 || len(h.u.Posts()) != 2 {
+		t.Errorf("status %d after %d requests, %v; want the 429 after one with each", s.head.Status, len(h.u.Posts()), err)
+	}
+}
+
 func TestRemovedAccount(t *testing.T) {
 	t.Parallel()
 	h := newShared(t, nil)
@@ -188,5 +200,43 @@ func TestRemovedAccount(t *testing.T) {
 	slices.Sort(moved)
 	if len(slices.Compact(moved)) < 2 {
 		t.Errorf("all sessions of the account went to %v, want them spread", moved)
+	}
+}
+
+// What makes no session has no pin: it keeps to its tenant's account, and leaves one that rests where nothing is kept there.
+func TestAccountOfRequestsWithoutASession(t *testing.T) {
+	t.Parallel()
+	h := newShared(t, nil)
+	pass := func(tenant mooring.Tenant, model string) string {
+		t.Helper()
+		s := &sink{}
+		err := h.Pass(t.Context(), turn.Pass{
+			Caller: mooring.Caller{Tenant: tenant}, Protocol: mooring.Chat, Method: http.MethodPost, Path: "/v1/embeddings", Header: http.Header{}, Body: bytes(`{}`), Model: model,
+		}, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimPrefix(h.u.LastPost(t).Header.Get("Authorization"), "Bearer k-")
+	}
+	used := map[string]mooring.Tenant{}
+	for i := range 20 {
+		tenant := mooring.Tenant(fmt.Sprint("t", i))
+		of := pass(tenant, "fake-1")
+		used[of] = tenant
+		if again := pass(tenant, ""); again != of {
+			t.Errorf("%s: with %s, then with %s", tenant, of, again)
+		}
+	}
+	if len(used) != 2 {
+		t.Errorf("20 tenants used %d accounts, want both", len(used))
+	}
+	tenant := used["one"]
+	h.exhaust("one", 429)
+	pass(tenant, "fake-1")
+	if got := pass(tenant, "fake-1"); got != "two" {
+		t.Errorf("asked with %s, which rests", got)
+	}
+	if got := pass(tenant, ""); got != "one" {
+		t.Errorf("what is kept is looked for with %s", got)
 	}
 }

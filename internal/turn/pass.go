@@ -31,7 +31,7 @@ type Pass struct {
 
 // Pass takes a request to an upstream and its answer back. An error means that nothing has been written to the sink.
 func (r *Runner) Pass(ctx context.Context, req Pass, sink Sink) error {
-	to, account, err := r.passTo(ctx, &req)
+	to, owner, err := r.passTo(ctx, &req)
 	if err != nil {
 		return err
 	}
@@ -39,8 +39,8 @@ func (r *Runner) Pass(ctx context.Context, req Pass, sink Sink) error {
 	for i, stop := range to {
 		u := stop.Upstream
 		sink.About(About{Upstream: u.Name})
-		call := req.call(u, account, stop.model)
-		if i == len(to)-1 || !sameWay(u, &req) { // there is no other one to go to
+		call := req.call(u, r.passAccount(u, &req, owner), stop.model)
+		if i == len(to)-1 || !sameWay(u, &req) || !r.Rules().FailoverOn.Unreachable { // there is no other one to go to
 			call.Terms = r.patience(req.Caller.Tenant)
 		}
 		res, err := r.Forward.Open(ctx, call)
@@ -140,6 +140,21 @@ func (r *Runner) passable(req *Pass) ([]*upstream.Upstream, []route.Candidate) {
 		return nil, nil
 	}
 	return all, choices
+}
+
+// passAccount is the account that a request without a session is asked with: that of whoever made what it speaks of, else the
+// tenant's own. What is kept is looked for under the same account always, whether that rests or not.
+func (r *Runner) passAccount(u *upstream.Upstream, req *Pass, owner mooring.AccountName) mooring.AccountName {
+	if owner != "" || len(u.Accounts) < 2 {
+		return owner
+	}
+	c := choicesOf([]*upstream.Upstream{u}, r.Now())[0]
+	if req.Model == "" || len(req.Objects) > 0 {
+		for i := range c.Accounts {
+			c.Accounts[i].Resting = false
+		}
+	}
+	return route.AccountFor(string(req.Caller.Tenant), c)
 }
 
 // owner gives the record of what the request is about, where an upstream keeps that; empty where nobody here knows it. What

@@ -199,8 +199,12 @@ func TestHalfOpenLetsOneThrough(t *testing.T) {
 	t.Run("who has nowhere else to go is let in all the same", func(t *testing.T) {
 		t.Parallel()
 		u := broken(t)
-		enterAt(t, u, later)
-		enterAt(t, u, later).Began()
+		probe := enterAt(t, u, later)
+		enterAt(t, u, later).Leave() // it is no probe, and says nothing
+		wantStanding(t, u, later, upstream.Silent)
+		enterAt(t, u, later).Began() // another one does
+		wantStanding(t, u, later, upstream.Well)
+		probe.Leave()
 		wantStanding(t, u, later, upstream.Well)
 	})
 	t.Run("a probe that fails opens it again, for longer", func(t *testing.T) {

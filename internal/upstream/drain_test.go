@@ -114,6 +114,36 @@ func TestDrainOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
+// A read that takes long says what was: what was read after it began holds.
+func TestSlowReadSaysNothingNew(t *testing.T) {
+	t.Parallel()
+	s := &table{rows: map[mooring.UpstreamName]time.Time{}}
+	f := upstream.NewFleet([]*upstream.Upstream{server(t, upstream.Spec{Name: "u1"})})
+	began, end := make(chan struct{}), make(chan struct{})
+	slow := func(ctx context.Context) (map[mooring.UpstreamName]time.Time, error) {
+		rows, err := s.read(ctx)
+		if len(rows) == 0 { // the first one
+			close(began)
+			<-end
+		}
+		return rows, err
+	}
+	d := upstream.NewDrains(upstream.DrainOptions{Fleet: f, Read: slow, Commit: s.commit, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	done := make(chan error)
+	go func() { done <- d.Load(t.Context()) }()
+	<-began
+	if err := d.Drain(t.Context(), "u1"); err != nil {
+		t.Fatal(err)
+	}
+	close(end)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if !f.Get("u1").Drained() {
+		t.Error("a read from before the drain has ended it")
+	}
+}
+
 func TestDrainOutlivesAReload(t *testing.T) {
 	t.Parallel()
 	s := &table{rows: map[mooring.UpstreamName]time.Time{}}

@@ -253,3 +253,24 @@ func TestReloadKeepsWhatIsKnownOfAServer(t *testing.T) {
 		})
 	}
 }
+
+func BenchmarkVisit(b *testing.B) {
+	for name, limit := range map[string]int{"without a limit": 0, "with one": 100} {
+		b.Run(name, func(b *testing.B) {
+			u, err := upstream.New(upstream.Spec{Name: "u1", MaxInFlight: limit})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				v, err := u.Enter(b.Context(), upstream.Visitor{Tenant: "acme"}, time.Now)
+				if err != nil {
+					b.Fatal(err)
+				}
+				v.Answered(200, nil, noon)
+				v.Began()
+				v.Leave()
+			}
+		})
+	}
+}

@@ -56,6 +56,7 @@ type commands struct {
 	Conf    configCommands `cmd:"" help:"Show the configuration or its schema."                             name:"config"`
 	Keys    keysCommands   `cmd:"" help:"Make, list and revoke client keys in the configuration file."`
 	Launch  runCommand     `cmd:"" help:"Start a client program with its base URL pointed at the running server: mooring run -- claude."  name:"run"`
+	Backup  backupCommand  `cmd:"" help:"Copy an SQLite store into a new file, while a server uses it or without one."`
 	Eval    evalCommand    `cmd:"" help:"Replay traces of client traffic and say how well their conversations were told apart."`
 	Version versionCommand `cmd:"" help:"Say which version this is."`
 

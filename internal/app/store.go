@@ -66,7 +66,7 @@ func secretOf(cfg *config.Config) ([]byte, error) {
 	if cfg.Secret != "" {
 		return []byte(cfg.Secret.Reveal()), nil
 	}
-	path := strings.TrimSuffix(cfg.Store.File(), ".db") + ".secret"
+	path := secretBeside(cfg.Store.File())
 	kept, err := readSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err = makeSecret(path); err == nil || errors.Is(err, fs.ErrExist) {
@@ -78,6 +78,9 @@ func secretOf(cfg *config.Config) ([]byte, error) {
 	}
 	return kept, nil
 }
+
+// secretBeside is where the secret of a store file is kept.
+func secretBeside(store string) string { return strings.TrimSuffix(store, ".db") + ".secret" }
 
 func readSecret(path string) ([]byte, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // the path is the operator's own

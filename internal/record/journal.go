@@ -38,8 +38,8 @@ func openJournal(path string) (*journal, error) {
 		return nil, err
 	}
 	j := &journal{codec: c}
-	for i := range j.files {
-		if err := j.open(i, fmt.Sprintf("%s-log%d", path, i)); err != nil {
+	for i, name := range JournalFiles(path) {
+		if err := j.open(i, name); err != nil {
 			return nil, errors.Join(fmt.Errorf("open journal: %w", err), j.close())
 		}
 	}

@@ -21,6 +21,7 @@ func dialect(conns int) sqlstore.Dialect {
 		LockNames: `SELECT pg_advisory_xact_lock(k) FROM unnest($1::bigint[]) WITH ORDINALITY AS names(k, n) ORDER BY n`,
 		Lock: `SELECT 1 FROM session WHERE (tenant, id) IN (SELECT * FROM unnest($1::bytea[], $2::text[]))
 			ORDER BY tenant, id FOR UPDATE`,
+		Sweep:   `SELECT pg_try_advisory_xact_lock(7093541226)`, // any number that nothing else locks
 		Search:  searching(),
 		Conns:   conns,
 		Explain: explain,

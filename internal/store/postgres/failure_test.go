@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"strings"
 	"sync"
@@ -119,5 +120,42 @@ func TestReplicaThatIsHeardOfKeepsItsTurns(t *testing.T) {
 	}
 	if early.Turns != 0 || late.Turns != 1 {
 		t.Errorf("retired %d turns after 10 s and %d after 25 s, want 0 and 1", early.Turns, late.Turns)
+	}
+	if lives.Alive != 1 || early.Alive != 2 || late.Alive != 1 {
+		t.Errorf("%d, %d and %d replicas live, want 1, 2 and 1", lives.Alive, early.Alive, late.Alive)
+	}
+}
+
+func TestOneReplicaRemovesOldSessions(t *testing.T) {
+	t.Parallel()
+	dsn, _ := database(t, "mooring_sweep")
+	store := open(t, dsn)
+	begin := newSession("ses_1", "k")
+	end := &mooring.End{Turn: begin.Turn}
+	end.Turn.Tenant, end.Turn.Session, end.Turn.State = "acme", "ses_1", mooring.Completed
+	if err := store.Apply(t.Context(), []mooring.Change{begin, end}); err != nil {
+		t.Fatal(err)
+	}
+	other, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	sweeping, err := other.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sweeping.ExecContext(t.Context(), "SELECT pg_advisory_xact_lock(7093541226)"); err != nil { // as another replica does
+		t.Fatal(err)
+	}
+	prune := &mooring.Prune{Before: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), Limit: 9}
+	if err := store.Apply(t.Context(), []mooring.Change{prune}); err != nil || prune.Removed != 0 {
+		t.Errorf("%d sessions removed beside another replica, %v; want none", prune.Removed, err)
+	}
+	if err := sweeping.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Apply(t.Context(), []mooring.Change{prune}); err != nil || prune.Removed != 1 {
+		t.Errorf("%d sessions removed alone, %v; want one", prune.Removed, err)
 	}
 }

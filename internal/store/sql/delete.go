@@ -145,6 +145,12 @@ const descendants = `SELECT id, '' FROM session WHERE tenant = $1 AND root = $2 
 
 func (w *writer) prune(ctx context.Context, c *mooring.Prune) error {
 	c.Removed, c.Err = 0, nil
+	if w.dialect.Sweep != "" {
+		var mine bool
+		if _, err := w.first(ctx, []any{&mine}, w.dialect.Sweep); err != nil || !mine {
+			return err
+		}
+	}
 	all, err := w.pairs(ctx, tenants)
 	if err != nil {
 		return err

@@ -18,6 +18,9 @@ type Dialect struct {
 	LockNames string
 	Lock      string // locks the sessions of the arrays $1 (tenants) and $2 (ids) in a fixed order; empty where one writer has the whole database
 
+	// Sweep gives one flag: whether this transaction alone removes old sessions now. Empty where one process has the database.
+	Sweep string
+
 	Search SearchDialect
 
 	Conns int  // idle read connections to keep; 0 where those of a lost database need no dropping

@@ -8,7 +8,7 @@ import (
 	"mooring"
 )
 
-func TestLost(t *testing.T) {
+func TestFormer(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	claim := pin("a,b", "b", now)
@@ -18,9 +18,9 @@ func TestLost(t *testing.T) {
 		pins []mooring.Pin
 		want bool
 	}{
-		{"a session without pins has lost none", nil, false},
+		{"a session without pins has none such", nil, false},
 		{"the upstream is no more", []mooring.Pin{pin("a,b", "b", now)}, true},
-		{"it was the only one of its set", []mooring.Pin{pin("b", "b", now)}, true},
+		{"the candidate was never of its set", []mooring.Pin{pin("b", "b", now)}, false},
 		{"the upstream is there, for other models", []mooring.Pin{pin("a,c", "c", now)}, false},
 		{"it was a set of other models", []mooring.Pin{pin("b,c", "b", now)}, false},
 		{"it was never answered from there", []mooring.Pin{claim}, false},
@@ -30,16 +30,16 @@ func TestLost(t *testing.T) {
 			t.Parallel()
 			p := newPicker(&berths{pins: map[mooring.SessionID][]mooring.Pin{"ses_1": tt.pins}})
 			exists := func(name mooring.UpstreamName) bool { return name != "b" } // a, the candidate, and c are there
-			got, err := p.Lost(t.Context(), "acme", "ses_1", candidates("a"), exists)
-			if err != nil || got != tt.want {
-				t.Errorf("Lost = %v, %v; want %v", got, err, tt.want)
+			got, err := p.Former(t.Context(), "acme", "ses_1", candidates("a"), exists)
+			if err != nil || (got != nil) != tt.want {
+				t.Errorf("Former = %v, %v; want one: %v", got, err, tt.want)
 			}
 		})
 	}
 	b := &berths{}
 	p := newPicker(b)
 	b.fail(errors.New("away"))
-	if _, err := p.Lost(t.Context(), "acme", "ses_1", candidates("a"), func(mooring.UpstreamName) bool { return true }); err == nil {
+	if _, err := p.Former(t.Context(), "acme", "ses_1", candidates("a"), func(mooring.UpstreamName) bool { return true }); err == nil {
 		t.Error("what cannot be read is taken for nothing")
 	}
 }

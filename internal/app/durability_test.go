@@ -274,6 +274,37 @@ func TestCommitWhoseReplyIsLost(t *testing.T) {
 	}
 }
 
+// C087, and the database does not come back in time: whoever asked hears that nothing is sure, and the turn, which stands in
+// the store, does not stay `running` for as long as the process lives.
+func TestBeginningWhoseReplyIsLostForGood(t *testing.T) {
+	t.Parallel()
+	db, u := newDatabase(t), upstreamtest.New(t)
+	g := newGate(t, db.dsn.Host)
+	p := start(t, db.yaml(g.addr)+"upstreams:\n"+upstreamYAML("u1", u.URL))
+	const running = "SELECT count(*) FROM turn WHERE state = 'running'"
+	stands := 0
+	for n := 0; stands == 0; n++ { // the commit that is lost may have been one of the program's own
+		if n == 20 {
+			t.Fatal("no beginning was lost")
+		}
+		lost := g.loseCommitAndShut(1)
+		r := p.chat(fmt.Sprint("s", n), "once")
+		<-lost
+		if r.status != http.StatusServiceUnavailable || r.header.Get("X-Mooring-Error") != "store_unavailable" {
+			t.Errorf("%d %q, want 503 store_unavailable", r.status, r.header.Get("X-Mooring-Error"))
+		}
+		if err := db.db.QueryRowContext(t.Context(), running).Scan(&stands); err != nil {
+			t.Fatal(err)
+		}
+		g.up()
+		eventually(t, "/readyz", func() bool { return p.call(http.MethodGet, "/readyz", "").status == http.StatusOK })
+	}
+	eventually(t, "the turn's end", func() bool {
+		err := db.db.QueryRowContext(t.Context(), running).Scan(&stands)
+		return err == nil && stands == 0
+	})
+}
+
 // nulView is what the session API shows of a conversation full of NULs; it must be the same on both stores.
 func nulView(t *testing.T, store string) []string {
 	t.Helper()

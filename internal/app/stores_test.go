@@ -114,6 +114,7 @@ type gate struct {
 	listener net.Listener
 	open     map[*passage]bool
 	lose     int           // the reply to which commit from now on is lost; 0 for none
+	shuts    bool          // and the gate is shut with it
 	lost     chan struct{} // closed when it was
 }
 
@@ -141,10 +142,24 @@ func (g *gate) up() {
 func (g *gate) down() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.shut()
+}
+
+// shut is called with mu held.
+func (g *gate) shut() {
 	_ = g.listener.Close()
 	for p := range g.open {
 		p.close()
 	}
+}
+
+// loseCommitAndShut is loseCommit by a database that is not there afterwards.
+func (g *gate) loseCommitAndShut(nth int) (lost <-chan struct{}) {
+	lost = g.loseCommit(nth)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.shuts = true
+	return lost
 }
 
 // loseCommit drops the connection after the database has committed for the nth time from now on, before the program hears it.
@@ -243,6 +258,9 @@ func (g *gate) loses(data []byte) bool {
 		return false
 	}
 	close(g.lost)
+	if g.shuts {
+		g.shut()
+	}
 	return true
 }
 

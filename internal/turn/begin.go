@@ -207,11 +207,20 @@ func (t *running) committed(ctx context.Context) error {
 	pending := t.pending
 	t.pending = nil
 	if err := pending.Wait(context.WithoutCancel(ctx)); err != nil { // it reads the request's bytes, and ends soon
+		t.giveUp(ctx, err)
 		return err
 	}
 	t.remember(ctx)
 	t.open()
 	return nil
+}
+
+// giveUp ends a turn whose Begin the store did not answer for: it may stand there all the same, and while this process lives
+// nobody else would end it. Where it does not, nothing is written.
+func (t *running) giveUp(ctx context.Context, err error) {
+	end := t.turn
+	end.State, end.ErrorCode, end.EndedAt = mooring.Failed, mooring.CodeOf(err), t.Now()
+	t.owe(ctx, &mooring.End{Turn: end, DropClaim: t.started.Claim != nil}, err)
 }
 
 // remember keeps in memory what the commit made true.

@@ -11,7 +11,7 @@ UI_SOURCES := $(wildcard $(UI)/*.json $(UI)/*.ts $(UI)/*.html) $(shell find $(UI
 # A target that failed halfway would count as made the next time.
 .DELETE_ON_ERROR:
 
-.PHONY: run build ui test-ui test lint race fuzz bench eval eval-docs sdks clients test-clients browser e2e screenshots docs prices clean
+.PHONY: run build ui test-ui test lint race fuzz bench eval eval-docs sdks clients test-clients browser e2e screenshots docs prices fault soak load clean
 
 run: build ## start the server
 	bin/mooring serve
@@ -55,6 +55,18 @@ fuzz: ## every fuzz target for FUZZTIME
 
 bench: ## against a direct call and the least that a Go gateway can cost
 	go run ./test/bench -rounds 5
+
+fault: ## what is lost when replicas, PostgreSQL, connections, upstreams and disks fail: 50 times each; N=n, ONLY=name, SEED=n
+	scripts/setup-test.sh
+	go run ./test/fault $(if $(N),-n $(N)) $(if $(ONLY),-only $(ONLY)) $(if $(SEED),-seed $(SEED))
+
+soak: ## half an hour of half load on each store, and what is left of it; N, ONLY, SEED as above, D=duration
+	scripts/setup-test.sh
+	go run ./test/soak $(if $(D),-d $(D)) $(if $(N),-n $(N)) $(if $(ONLY),-only $(ONLY)) $(if $(SEED),-seed $(SEED))
+
+load: ## thousands of slow streams, a million sessions; N, ONLY, SEED as above. It takes 40 GB of disk for a while
+	scripts/setup-test.sh
+	go run ./test/load $(if $(N),-n $(N)) $(if $(ONLY),-only $(ONLY)) $(if $(SEED),-seed $(SEED))
 
 eval: ## how well conversations are told apart, on the kept traces and on made-up traffic; SEED=n makes up one more
 	rm -rf .cache/traces && mkdir -p .cache/traces

@@ -25,15 +25,17 @@ type ratio struct {
 func cases() []testCase {
 	added := ratio{"added p50 / floor's added p50", func(d, f, m result) float64 { return (m.P50 - d.P50) / (f.P50 - d.P50) }}
 	addedMS := ratio{"added p50, ms", func(d, _, m result) float64 { return (m.P50 - d.P50) / 1000 }}
+	more := ratio{"p50 over floor's p50, ms", func(_, f, m result) float64 { return (m.P50 - f.P50) / 1000 }}
+	rps := ratio{"requests/s", func(_, _, m result) float64 { return m.RPS }}
 	rate := ratio{"requests/s / floor's", func(_, f, m result) float64 { return m.RPS / f.RPS }}
 	rateDirect := ratio{"requests/s / direct", func(d, _, m result) float64 { return m.RPS / d.RPS }}
 	p50 := ratio{"p50 / floor's p50", func(_, f, m result) float64 { return m.P50 / f.P50 }}
 	p99 := ratio{"p99 / floor's p99", func(_, f, m result) float64 { return m.P99 / f.P99 }}
 	return []testCase{
-		{"json1", "JSON, c=1", []string{"-c", "1"}, []ratio{added, addedMS, p99}},
-		{"json32", "JSON, c=32", []string{"-c", "32"}, []ratio{rate, rateDirect, p99}},
-		{"sse1", "SSE of 50 chunks, c=1", []string{"-c", "1", "-stream"}, []ratio{p50, p99}},
-		{"sse16", "SSE of 50 chunks, c=16", []string{"-c", "16", "-stream"}, []ratio{p50, rate}},
+		{"json1", "JSON, c=1", []string{"-c", "1"}, []ratio{added, addedMS, more, p99}},
+		{"json32", "JSON, c=32", []string{"-c", "32"}, []ratio{rps, rate, rateDirect, more, p99}},
+		{"sse1", "SSE of 50 chunks, c=1", []string{"-c", "1", "-stream"}, []ratio{p50, more, p99}},
+		{"sse16", "SSE of 50 chunks, c=16", []string{"-c", "16", "-stream"}, []ratio{p50, more, rate}},
 	}
 }
 
@@ -52,7 +54,7 @@ func compare(ctx context.Context, r *rig, o options, table *strings.Builder) err
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(table, "## Beside a direct call and the floor, %d rounds\n\n| load | figure | median | lowest | highest |\n|---|---|---|---|---|\n", o.rounds)
+	fmt.Fprintf(table, "## Beside a direct call and the floor, with %s, %d rounds\n\n| load | figure | median | lowest | highest |\n|---|---|---|---|---|\n", o.store, o.rounds)
 	measured := map[string][][3]result{}
 	for round := range o.rounds {
 		for _, c := range chosen {

@@ -2,6 +2,7 @@
 //
 //	go run ./test/bench -rounds 5
 //	go run ./test/bench -only sse1
+//	go run ./test/bench -only json32 -store postgres
 //
 // It builds everything into a temporary folder, runs the targets one after the other in every round, and prints medians
 // of ratios as a Markdown table: single times say little on a machine that is shared.
@@ -26,6 +27,8 @@ type options struct {
 	only     string
 	out      string
 	mooring  string
+	store    string
+	postgres string
 }
 
 func main() {
@@ -34,6 +37,8 @@ func main() {
 	flag.DurationVar(&o.measured, "d", 3*time.Second, "measured time of a target in a round")
 	flag.StringVar(&o.only, "only", "", "one part alone: "+strings.Join(names(), ", "))
 	flag.StringVar(&o.out, "out", "", "file for the table, beside stdout")
+	flag.StringVar(&o.store, "store", sqliteStore, "what Mooring keeps turns in: sqlite, or postgres, which then runs on this machine too")
+	flag.StringVar(&o.postgres, "postgres", "", "address of a PostgreSQL instead of one of its own, which flushes every commit")
 	flag.StringVar(&o.mooring, "mooring", "", "this binary instead of one built from here")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -57,7 +62,10 @@ func run(ctx context.Context, o options) error {
 	if o.only != "" && !slices.Contains(names(), o.only) {
 		return fmt.Errorf("-only %s: there are %s", o.only, strings.Join(names(), ", "))
 	}
-	r, err := newRig(ctx, o.mooring)
+	if o.store != sqliteStore && o.store != postgresStore {
+		return fmt.Errorf("-store %s: there are %s and %s", o.store, sqliteStore, postgresStore)
+	}
+	r, err := newRig(ctx, o)
 	if err != nil {
 		return err
 	}

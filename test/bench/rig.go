@@ -14,12 +14,16 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"mooring/test/harness"
 )
 
 // rig is the folder with the programs, and the processes that run.
 type rig struct {
-	dir     string
-	running []*process
+	dir      string
+	running  []*process
+	stage    *harness.Stage    // of the database; nil for SQLite
+	postgres *harness.Postgres // as above
 }
 
 type process struct {
@@ -27,7 +31,7 @@ type process struct {
 	url string
 }
 
-func newRig(ctx context.Context, mooring string) (*rig, error) {
+func newRig(ctx context.Context, o options) (*rig, error) {
 	dir, err := os.MkdirTemp("", "mooring-bench-")
 	if err != nil {
 		return nil, fmt.Errorf("make folder: %w", err)
@@ -36,18 +40,49 @@ func newRig(ctx context.Context, mooring string) (*rig, error) {
 	packages := map[string]string{
 		"floor": "./test/bench/floor", "load": "./test/bench/load", "fakemodel": "./cmd/fakemodel", "mooring": "./cmd/mooring",
 	}
-	if mooring != "" {
+	if o.mooring != "" {
 		delete(packages, "mooring")
-		err = r.link(mooring)
+		err = r.link(o.mooring)
 	}
 	for name, pkg := range packages {
 		err = errors.Join(err, r.build(ctx, name, pkg))
+	}
+	if err == nil && o.store == postgresStore {
+		err = r.startPostgres(ctx, o.postgres)
 	}
 	if err != nil {
 		r.close()
 		return nil, err
 	}
 	return r, nil
+}
+
+// The stores of -store.
+const (
+	sqliteStore   = "sqlite"
+	postgresStore = "postgres"
+)
+
+// startPostgres runs a PostgreSQL as it comes, every commit flushed, unless one is named.
+func (r *rig) startPostgres(ctx context.Context, dsn string) (err error) {
+	if r.stage, err = harness.NewStage(ctx, r.program("mooring")); err != nil {
+		return err
+	}
+	if dsn != "" {
+		r.postgres, err = harness.UsePostgres(dsn)
+		return err
+	}
+	r.postgres, err = r.stage.StartPostgres(ctx, harness.Flushed)
+	return err
+}
+
+// store is a new one, in the words of the configuration.
+func (r *rig) store(ctx context.Context, dir string) (string, error) {
+	if r.postgres == nil {
+		return fmt.Sprintf("store: %q\n", "sqlite:"+filepath.Join(dir, "mooring.db")), nil
+	}
+	dsn, err := r.postgres.NewDatabase(ctx)
+	return fmt.Sprintf("store: %q\nsecret: %s\n", dsn, harness.Secret), err
 }
 
 func (r *rig) program(name string) string { return filepath.Join(r.dir, name) }
@@ -75,6 +110,9 @@ func (r *rig) build(ctx context.Context, name, pkg string) error {
 func (r *rig) close() {
 	for _, p := range r.running {
 		r.stop(p)
+	}
+	if r.stage != nil {
+		r.stage.Close()
 	}
 	_ = os.RemoveAll(r.dir)
 }
@@ -134,8 +172,11 @@ func (r *rig) startMooring(ctx context.Context, upstream string) (*process, erro
 	if err != nil {
 		return nil, err
 	}
-	config := fmt.Sprintf("listen: %s\nstore: sqlite:%s\nupstreams:\n  - {name: mock, url: %q, protocol: openai, key: none}\n",
-		addr, filepath.Join(dir, "mooring.db"), upstream)
+	store, err := r.store(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	config := fmt.Sprintf("listen: %s\n%supstreams:\n  - {name: mock, url: %q, protocol: openai, key: none}\n", addr, store, upstream)
 	file := filepath.Join(dir, "mooring.yaml")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return nil, fmt.Errorf("write configuration: %w", err)

@@ -18,6 +18,10 @@ import (
 // drainTimeout is how long running turns may take to end once the server is told to stop.
 const drainTimeout = 30 * time.Second
 
+// lull is how long connections that clients keep are left open then, so that a request on its way is answered: a load balancer that is
+// busy uses each of its connections more often.
+const lull = time.Second
+
 type serveCommand struct {
 	overrides
 }
@@ -36,7 +40,7 @@ func (c *serveCommand) Run(p program, cli *commands) error {
 	level := &slog.LevelVar{}
 	level.Set(levelOf(cfg))
 	log := telemetry.NewLogger(p.stderr, level, telemetry.Format(cfg.Telemetry.Format))
-	server, err := app.New(cfg, app.Options{Log: log, Version: version()})
+	server, err := app.New(cfg, app.Options{Log: log, Version: version(), Lull: lull})
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ type Options struct {
 	Log     *slog.Logger
 	Version string
 	Now     func() time.Time // time.Now where nil
+	Lull    time.Duration    // see serve.Options
 }
 
 // App is the running program.
@@ -170,6 +171,7 @@ func (a *App) build(cfg *config.Config) {
 	a.server = serve.New(serve.Options{
 		Log: a.opts.Log, Now: a.opts.Now, HeaderTimeout: cfg.Limits.HeaderTimeout, SessionHeaders: a.ident.HeaderNames, Spent: a.reader.KeyUse,
 		Elsewhere: a.elsewhere, Limited: func(l serve.Limit) { a.metrics.KeyLimited(string(l)) }, SignIns: a.signIns(), Answered: a.metrics.Answered,
+		Lull: a.opts.Lull,
 	})
 	a.turns = a.runner()
 	a.onStop(func() { a.turns.Close(over()) }) // after an error, or a Stop in vain, nobody waits for them

@@ -66,6 +66,37 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// A client that keeps its connection hears of a drain as an answer, not as a connection that breaks.
+func TestKeptConnectionsHearOfADrain(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, serve.Rules{}, realTime, func(o *serve.Options) { o.Lull = time.Hour })
+	url := started(t, s, s.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "fine") })))
+	clients := []*http.Client{client(t), client(t)}
+	get := func(c *http.Client) *http.Response {
+		t.Helper()
+		r, err := c.Get(url)
+		if err != nil {
+			t.Fatalf("a client with a kept connection: %v, want an answer", err)
+		}
+		t.Cleanup(func() { r.Body.Close() })
+		return r
+	}
+	for _, c := range clients {
+		io.Copy(io.Discard, get(c).Body)
+	}
+	down := make(chan error, 1)
+	go func() { down <- s.Shutdown(context.Background()) }()
+	<-s.Draining()
+	for _, c := range clients {
+		r := get(c)
+		wantProblem(t, r, http.StatusServiceUnavailable, mooring.CodeShuttingDown)
+		io.Copy(io.Discard, r.Body)
+	}
+	if err := <-down; err != nil { // nobody is left to wait for
+		t.Errorf("Shutdown: %v", err)
+	}
+}
+
 func TestCloseEndsWhatRuns(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, serve.Rules{}, realTime)

@@ -40,6 +40,7 @@ type Options struct {
 	StallTimeout  time.Duration // for the client to take the next bytes of an answer
 	IdleTimeout   time.Duration // for the next request of a kept connection
 	BodyBudget    int64         // bytes that the bodies of all requests may take together
+	Lull          time.Duration // at the beginning of a drain, for clients to hear of it on kept connections; 0 closes them at once
 
 	// SessionHeaders names the headers that carry session ids; a page of an allowed origin may send them.
 	SessionHeaders func() []string
@@ -71,6 +72,7 @@ type Server struct {
 	buffers sync.Pool // of *bytes.Buffer
 
 	listener net.Listener
+	kept     kept                    // connections that are open
 	end      context.CancelCauseFunc // ends the contexts of all requests
 	accept   sync.WaitGroup          // the accepting goroutine
 	running  running
@@ -95,6 +97,7 @@ func New(o Options) *Server {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ConnState:         s.kept.note,
 	}
 	s.SetRules(Rules{})
 	return s
@@ -149,7 +152,7 @@ func (s *Server) Start(handler http.Handler) {
 	}
 	s.http.Handler = handler
 	s.accept.Go(func() {
-		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) && !s.isDraining() {
 			s.log.LogAttrs(context.Background(), slog.LevelError, "listener failed", slog.Any("err", err))
 		}
 	})
@@ -162,6 +165,7 @@ func (s *Server) Draining() <-chan struct{} { return s.drain }
 // to its end. It returns when nothing runs, or with the context's error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.drained.Do(func() { close(s.drain) })
+	s.lull(ctx)
 	if err := s.http.Shutdown(ctx); err != nil {
 		return fmt.Errorf("drain connections: %w", err)
 	}

@@ -22,6 +22,9 @@ func (s *Seen) read(res *http.Response) {
 	switch {
 	case res.StatusCode/100 != 2:
 		s.refusal(body, err)
+		if code := res.Header.Get("X-Mooring-Error"); code != "" {
+			s.Code = code // Anthropic's errors have a type alone
+		}
 	case strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream"):
 		s.stream(body, err)
 	default:

@@ -137,6 +137,9 @@ func (t *running) models() []string {
 	if t.turn.Model == t.started.Turn.Model {
 		return nil
 	}
+	if t.found.New {
+		return []string{t.turn.Model}
+	}
 	before := t.found.Known.Models
 	if slices.Contains(before, t.turn.Model) {
 		return before

@@ -61,6 +61,10 @@ Cost $0.0049
 `, got)
 }
 
+func why(w mooring.Why) func(*apiclient.Turn) {
+	return func(t *apiclient.Turn) { t.Attempts[len(t.Attempts)-1].Why = w }
+}
+
 func TestTurnSays(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -75,6 +79,14 @@ func TestTurnSays(t *testing.T) {
 		{"no pin was kept", func(t *apiclient.Turn) { t.Pin = "" }, "no upstream is kept until one has answered well"},
 		{"a new pin", func(t *apiclient.Turn) { t.Pin = mooring.PinNew }, "the policy chose"},
 		{"a pin that held", func(t *apiclient.Turn) { t.Pin = mooring.PinHit }, "was there before, and stayed"},
+		{"a session that began where its parent is", why(mooring.WhyInherited), "it began where the session is that it comes from"},
+		{"what only its maker can read", why(mooring.WhyOrigin), "it went back there"},
+		{"a session that is back", why(mooring.WhyReturned), "It is well again, and the session went back."},
+		{"a turn that its upstream had no room for", why(mooring.WhySpilled), "this turn alone went elsewhere"},
+		{"an upstream that is gone", why(mooring.WhyRemoved), "not in the configuration any more"},
+		{"a move, as the mark says it", why(mooring.WhyFailover), "which could not answer: it moved"},
+		{"an alias", func(t *apiclient.Turn) { t.Attempts[1].Alias, t.Attempts[1].Model = "fast", "m-2" }, "2. second (account team), asked for m-2 in the place of fast: completed"},
+		{"an upstream that was waited for", func(t *apiclient.Turn) { t.Attempts[0].Tries = 14 }, "1. first, 14 times while it was waited for: failed"},
 		{"a cost that is not known", func(t *apiclient.Turn) { t.CostUSD = nil }, "Cost unknown\n  Tokens: 1,200 in"},
 		{"tokens that are not known", func(t *apiclient.Turn) { t.Usage = apiclient.Usage{} }, "told no number of tokens"},
 		{"a window of the conversation", func(t *apiclient.Turn) { t.View = &mooring.View{From: "msg_7", Sent: 50} }, "held 50 messages of its branch, from msg_7 on"},

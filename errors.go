@@ -49,6 +49,8 @@ const (
 const (
 	CodeSessionTaken Code = "session_taken"
 	CodeSessionGone  Code = "session_gone"
+	CodeTurnFenced   Code = "turn_fenced"
+	CodeTurnLost     Code = "turn_lost"
 )
 
 // ErrorKind is what callers branch on.
@@ -111,7 +113,8 @@ func KindOf(err error) ErrorKind {
 		return KindDenied
 	case CodeSessionNotFound, CodeModelNotFound, CodeNotFound, CodeSessionGone:
 		return KindNotFound
-	case CodeAmbiguousKey, CodeTurnCancelled, CodeSessionTaken, CodeTranscriptsOff, CodeLinearHistory, CodeSessionProfileMismatch:
+	case CodeAmbiguousKey, CodeTurnCancelled, CodeSessionTaken, CodeTranscriptsOff, CodeLinearHistory, CodeSessionProfileMismatch,
+		CodeTurnFenced, CodeTurnLost:
 		return KindConflict
 	case CodeSessionBusy, CodeKeyLimit:
 		return KindBusy

@@ -101,13 +101,15 @@ type Turn struct {
 	Answer        MessageID  // empty while there is none
 	View          *View      // nil where the request held the whole branch
 	Attempts      []Attempt
-	Usage         Usage    // summed over the attempts
-	CostUSD       *float64 // nil where the model's price is unknown
-	Status        int      // HTTP status that the client got; 0 while there is none
-	ErrorCode     Code     // of the error that Mooring made, if it did
-	ClientMessage string   // the sender's own id of what it sent: sent again in that session it is the same turn; empty for none
-	BodyDigest    []byte   // keyed digest of the request body: an equal one after a failure is a retry
-	Replica       string   // process that runs it
+	Usage         Usage       // summed over the attempts
+	CostUSD       *float64    // nil where the model's price is unknown
+	Status        int         // HTTP status that the client got; 0 while there is none
+	ErrorCode     Code        // of the error that Mooring made, if it did
+	ClientMessage string      // the sender's own id of what it sent: sent again in that session it is the same turn; empty for none
+	BodyDigest    []byte      // keyed digest of the request body: an equal one after a failure is a retry
+	RetryKey      []byte      `cbor:",omitempty"` // keyed digest of the request's Idempotency-Key; nil where it has none
+	Replica       string      // process that runs it
+	Fence         FenceReason `cbor:",omitempty"` // why another replica stops it; empty where none does
 	StartedAt     time.Time
 	FirstAt       time.Time // when the response header went out; zero where it did not
 	EndedAt       time.Time // zero while it runs

@@ -72,6 +72,8 @@ func tenantOf(change mooring.Change) (t mooring.Tenant, known bool) {
 		return c.Tenant, true
 	case *mooring.Delete:
 		return c.Tenant, true
+	case *mooring.Fence:
+		return c.Tenant, true
 	case *mooring.Prune, *mooring.Retire:
 		return "", false
 	}

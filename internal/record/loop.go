@@ -206,7 +206,7 @@ func (w *Writer) store(ctx context.Context, batch []*Pending) error {
 	if seq > 0 {
 		changes = append(changes, &mooring.Applied{Seq: seq})
 	}
-	err := w.applyTwice(ctx, changes)
+	err := w.applyTwice(ctx, w.withBeat(changes))
 	w.commits.Add(1)
 	w.markDirty()
 	if err == nil && seq > 0 {

@@ -80,15 +80,35 @@ func (w *Writer) payAll() error {
 	ctx := context.Background()
 	for c := w.nextOwed(); c != nil; c = w.nextOwed() {
 		err := w.Commit(ctx, c)
+		if mooring.CodeOf(err) == mooring.CodeTurnFenced { // stopped by another replica while the store was away
+			err = w.Commit(ctx, asCancelled(c))
+		}
 		if mooring.KindOf(err) == mooring.KindStore {
 			return err
 		}
-		if err != nil && mooring.CodeOf(err) != mooring.CodeSessionGone {
+		if err != nil && !settledElsewhere(err) {
 			w.options.Log.LogAttrs(ctx, slog.LevelError, "end of a turn not stored", slog.String("session", c.Turn.Session.Short()), slog.Any("err", err))
 		}
 		w.paid(c)
 	}
 	return nil
+}
+
+// settledElsewhere says that there is nothing left to end: the session is gone, or others have ended the turn.
+func settledElsewhere(err error) bool {
+	code := mooring.CodeOf(err)
+	return code == mooring.CodeSessionGone || code == mooring.CodeTurnFenced || code == mooring.CodeTurnLost
+}
+
+// asCancelled is the only end that a turn may have which was stopped, with what had arrived of its answer.
+func asCancelled(c *mooring.End) *mooring.End {
+	end := &mooring.End{Turn: c.Turn, DropClaim: c.DropClaim || c.Bind != nil}
+	end.Turn.State, end.Turn.ErrorCode = mooring.Cancelled, mooring.CodeTurnCancelled
+	if c.Answer != nil {
+		answer := *c.Answer
+		answer.State, end.Answer = mooring.Cancelled, &answer
+	}
+	return end
 }
 
 func (w *Writer) nextOwed() *mooring.End {

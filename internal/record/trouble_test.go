@@ -208,7 +208,7 @@ func TestOrderIsKeptWhereTheStoreGoesDownInTheMiddle(t *testing.T) {
 // breaking makes every message of a role fail in the database.
 func breaking(t *testing.T, path, role string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)") // the writer may be at work: without it this is locked out at once
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,8 @@ type Store interface {
 	Local() bool
 	// AliasHits finds the sessions that aliases name.
 	AliasHits(ctx context.Context, t mooring.Tenant, aliases []mooring.Alias) ([]mooring.AliasHit, error)
+	// Beat says that a replica lives, of several that share the store.
+	Beat(ctx context.Context, replica string) (mooring.Pulse, error)
 }
 
 const (
@@ -53,6 +55,7 @@ type Options struct {
 	SumUp     bool                                         // sums of usage are kept behind the turns
 	Replica   string                                       // name of this process among those that share the store; it says that it lives where it is set
 	Alive     func(replicas int)                           // told with each heartbeat how many processes share the store, this one included; nil for nothing
+	Lapsed    func()                                       // told that this replica could not say so for so long that others may have given up its turns; nil where nobody asks
 	Now       func() time.Time
 	Log       *slog.Logger
 }
@@ -72,8 +75,10 @@ type Writer struct {
 	stop    chan struct{} // ends the sweeper, the heartbeat and the payer
 	owed    owed
 	gone    gone
-	wiping  atomic.Bool // something was deleted, and what is left of it is to be wiped
-	waited  int         // how often that was put off; the loop's
+	beaten  atomic.Int64 // when the last beat reached the store; 0 where there are none
+	since   time.Time    // since when the store has heard of this replica without a gap; the beats'
+	wiping  atomic.Bool  // something was deleted, and what is left of it is to be wiped
+	waited  int          // how often that was put off; the loop's
 	loops   sync.WaitGroup
 	moved   atomic.Uint64 // number of the last frame of the journal that the store has
 	retry   []*Pending    // safe in the journal, and the store would not take them; whoever holds the right to commit has it
@@ -127,7 +132,7 @@ func (w *Writer) Start(ctx context.Context) error {
 		w.options.Journal = ""
 	}
 	if w.options.Replica != "" {
-		if err := w.retire(ctx); err != nil {
+		if err := w.hello(ctx); err != nil {
 			return err
 		}
 	}

@@ -23,12 +23,13 @@ type fake struct {
 	mu      sync.Mutex
 	batches [][]mooring.Change
 	idles   int
-	errs    []error                      // of the next commits
-	poison  mooring.Change               // fails every batch it is in
-	slow    time.Duration                // of each commit
-	outcome func(batch []mooring.Change) // runs at each commit
-	applied uint64                       // what Applied gives
-	unread  error                        // what Applied fails with
+	errs    []error                       // of the next commits
+	poison  mooring.Change                // fails every batch it is in
+	slow    time.Duration                 // of each commit
+	outcome func(batch []mooring.Change)  // runs at each commit
+	applied uint64                        // what Applied gives
+	unread  error                         // what Applied fails with
+	pulse   func() (mooring.Pulse, error) // what is said to a beat; nil for a store of one process
 }
 
 func (f *fake) Apply(ctx context.Context, batch []mooring.Change) error {
@@ -75,7 +76,13 @@ func (f *fake) commits() int {
 	return len(sizes)
 }
 
-func (f *fake) Local() bool { return true }
+func (f *fake) Local() bool { return f.pulse == nil }
+
+func (f *fake) Beat(context.Context, string) (mooring.Pulse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.pulse()
+}
 
 func (f *fake) Applied(context.Context) (uint64, error) { return f.applied, f.unread }
 

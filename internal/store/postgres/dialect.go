@@ -22,6 +22,7 @@ func dialect(conns int) sqlstore.Dialect {
 		Lock: `SELECT 1 FROM session WHERE (tenant, id) IN (SELECT * FROM unnest($1::bytea[], $2::text[]))
 			ORDER BY tenant, id FOR UPDATE`,
 		Sweep:   `SELECT pg_try_advisory_xact_lock(7093541226)`, // any number that nothing else locks
+		Clock:   "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)",
 		Search:  searching(),
 		Conns:   conns,
 		Explain: explain,

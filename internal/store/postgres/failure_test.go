@@ -11,6 +11,7 @@ import (
 
 	"mooring"
 	"mooring/internal/store/postgres"
+	"mooring/internal/store/storetest"
 )
 
 func TestReadOnlyDatabaseIsUnavailableAndComesBack(t *testing.T) {
@@ -106,23 +107,104 @@ func TestReplicasAgree(t *testing.T) {
 	}
 }
 
-func TestReplicaThatIsHeardOfKeepsItsTurns(t *testing.T) {
-	t.Parallel()
-	dsn, _ := database(t, "mooring_heartbeat")
-	store := open(t, dsn)
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	c := newSession("ses_1", "k")
-	c.Turn.Replica = "b"
-	lives := &mooring.Retire{Replica: "b", At: now}
-	early, late := &mooring.Retire{Replica: "a", At: now.Add(10 * time.Second)}, &mooring.Retire{Replica: "a", At: now.Add(25 * time.Second)}
-	if err := store.Apply(t.Context(), []mooring.Change{c, lives, early, late}); err != nil {
+func runs(replica string, n int) *mooring.Begin {
+	c := newSession(fmt.Sprint("ses_", n), fmt.Sprint(n))
+	c.Turn.Replica = replica
+	return c
+}
+
+func beat(t *testing.T, store storetest.Store, replica string) mooring.Pulse {
+	t.Helper()
+	p, err := store.Beat(t.Context(), replica)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if early.Turns != 0 || late.Turns != 1 {
-		t.Errorf("retired %d turns after 10 s and %d after 25 s, want 0 and 1", early.Turns, late.Turns)
+	return p
+}
+
+// C-3.4: only a replica that was not heard of for long enough is dead, and who judges must have been there all that time.
+func TestWhichReplicaIsDead(t *testing.T) {
+	t.Parallel()
+	for i, tt := range []struct {
+		rule        string
+		mine, their int  // for how many seconds the one who judges has been there, and for how many the other one was not heard of
+		old         bool // the other one is of an older version
+		silent      bool // it never said that it lives
+		dead        bool
+	}{
+		{rule: "who says so every few seconds lives", mine: 100, their: 11},
+		{rule: "who is silent for longer is dead", mine: 100, their: 13, dead: true},
+		{rule: "who has just come back cannot judge", mine: 11, their: 1000},
+		{rule: "who has just come back judges after as long as a silence takes", mine: 13, their: 1000, dead: true},
+		{rule: "an older version speaks more seldom", mine: 100, their: 24, old: true},
+		{rule: "an older version that is silent for long is dead", mine: 100, their: 26, old: true, dead: true},
+		{rule: "who never spoke is dead", mine: 100, silent: true, dead: true},
+	} {
+		t.Run(tt.rule, func(t *testing.T) {
+			t.Parallel()
+			dsn, run := database(t, fmt.Sprintf("mooring_dead_%d", i))
+			store := open(t, dsn)
+			if err := store.Apply(t.Context(), []mooring.Change{runs("b", 1)}); err != nil {
+				t.Fatal(err)
+			}
+			beat(t, store, "a")
+			if !tt.silent {
+				beat(t, store, "b")
+			}
+			const second = 1_000_000
+			run(fmt.Sprintf(`UPDATE replica SET since = since - %d WHERE name = 'a'`, tt.mine*second))
+			run(fmt.Sprintf(`UPDATE replica SET seen_at = seen_at - %d WHERE name = 'b'`, tt.their*second))
+			if tt.old {
+				run(`UPDATE replica SET since = 0 WHERE name = 'b'`)
+			}
+			if got := beat(t, store, "a"); got.Dead != tt.dead {
+				t.Errorf("Beat = %+v, want dead %v", got, tt.dead)
+			}
+			c := &mooring.Retire{Replica: "a"}
+			if err := store.Apply(t.Context(), []mooring.Change{c}); err != nil || (c.Turns == 1) != tt.dead {
+				t.Errorf("retired %d turns, %v; want dead %v", c.Turns, err, tt.dead)
+			}
+		})
 	}
-	if lives.Alive != 1 || early.Alive != 2 || late.Alive != 1 {
-		t.Errorf("%d, %d and %d replicas live, want 1, 2 and 1", lives.Alive, early.Alive, late.Alive)
+}
+
+// A replica that was away hears that it was, and whatever it writes says that it is back.
+func TestReplicaThatComesBack(t *testing.T) {
+	t.Parallel()
+	dsn, run := database(t, "mooring_back")
+	store := open(t, dsn)
+	if first, second := beat(t, store, "a"), beat(t, store, "a"); !first.Since.Equal(first.Now) || !second.Since.Equal(first.Since) || second.Now.Before(first.Now) {
+		t.Errorf("first beat %+v, second %+v; want it to be there since the first one", first, second)
+	}
+	run(`UPDATE replica SET seen_at = seen_at - 7000000, since = since - 100000000`)
+	if p := beat(t, store, "a"); !p.Since.Equal(p.Now) {
+		t.Errorf("beat after 7 s %+v, want it to say that it was silent", p)
+	}
+	run(`UPDATE replica SET seen_at = seen_at - 100000000, since = since - 100000000`)
+	if err := store.Apply(t.Context(), []mooring.Change{&mooring.Alive{Replica: "a"}, runs("a", 1)}); err != nil {
+		t.Fatal(err)
+	}
+	beat(t, store, "b")
+	run(`UPDATE replica SET since = since - 100000000 WHERE name = 'b'`)
+	if p := beat(t, store, "b"); p.Dead {
+		t.Error("who has just begun a turn is taken for dead")
+	}
+}
+
+// C-3.4: the database's clock decides, whatever a replica takes the time for.
+func TestClockIsTheDatabases(t *testing.T) {
+	t.Parallel()
+	dsn, _ := database(t, "mooring_clock")
+	store := open(t, dsn)
+	c := &mooring.Retire{Replica: "a", At: time.Now().Add(5 * time.Hour)}
+	if err := store.Apply(t.Context(), []mooring.Change{runs("b", 1), &mooring.Alive{Replica: "a"}, &mooring.Alive{Replica: "b"}, c}); err != nil || c.Turns != 0 {
+		t.Errorf("a replica whose clock is hours ahead gave up %d turns, %v", c.Turns, err)
+	}
+	if p := beat(t, store, "a"); time.Since(p.Now).Abs() > time.Minute {
+		t.Errorf("Now = %v", p.Now)
+	}
+	if p := beat(t, store, "a"); p.Alive != 2 {
+		t.Errorf("%d replicas live, want a and b", p.Alive)
 	}
 }
 

@@ -38,14 +38,10 @@ type Options struct {
 
 // Open connects and brings the schema up to date; replicas that start together wait for each other.
 func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
-	config, err := pgx.ParseConfig(o.DSN)
+	config, err := configOf(o.DSN)
 	if err != nil {
-		return nil, sqlstore.Unavailable(errors.New("the DSN of the store cannot be read")) // the cause may show a password
+		return nil, err
 	}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = connectTimeout
-	}
-	setDefaults(config.RuntimeParams)
 	if o.Conns <= 0 {
 		o.Conns = defaultConns
 	}
@@ -55,6 +51,18 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 		return nil, errors.Join(sqlstore.Unavailable(fmt.Errorf("prepare the database: %w", cause)), write.Close(), read.Close())
 	}
 	return sqlstore.New(sqlstore.Options{Write: write, Read: read, Dialect: dialect(o.Conns), BlobKey: o.BlobKey}), nil
+}
+
+func configOf(dsn string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, sqlstore.Unavailable(errors.New("the DSN of the store cannot be read")) // the cause may show a password
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTimeout
+	}
+	setDefaults(config.RuntimeParams)
+	return config, nil
 }
 
 // setDefaults asks for commits that survive the server's crash, and for an end to waits that nobody listens to any more.

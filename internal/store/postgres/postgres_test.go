@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"mooring"
 	"mooring/internal/store/postgres"
@@ -75,9 +76,21 @@ func TestContract(t *testing.T) {
 	var made atomic.Int64
 	storetest.Run(t, func(t *testing.T) storetest.Store {
 		t.Helper()
-		dsn, _ := database(t, fmt.Sprintf("mooring_contract_%d", made.Add(1)))
-		return open(t, dsn)
+		dsn, run := database(t, fmt.Sprintf("mooring_contract_%d", made.Add(1)))
+		return passing{open(t, dsn), run}
 	})
+}
+
+// passing is a store whose replicas have not been heard of for longer than they were.
+type passing struct {
+	storetest.Store
+	run func(query string)
+}
+
+// Pass lets time go by for all of them.
+func (p passing) Pass(t *testing.T, by time.Duration) {
+	t.Helper()
+	p.run(fmt.Sprintf(`UPDATE replica SET seen_at = seen_at - %[1]d, since = greatest(1, since - %[1]d)`, by.Microseconds()))
 }
 
 func newSession(id, alias string) *mooring.Begin {

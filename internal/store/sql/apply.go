@@ -30,8 +30,9 @@ func (s *Store) Apply(ctx context.Context, batch []mooring.Change) error {
 	}
 	defer s.release()
 	ctx = s.dialect.writing(ctx)
+	s.writer.refusals = nil
 	var err error
-	for try := range tries {
+	for try := 0; try < tries; {
 		if try > 0 && !sleep(ctx, firstPause<<(try-1)) {
 			break
 		}
@@ -40,10 +41,14 @@ func (s *Store) Apply(ctx context.Context, batch []mooring.Change) error {
 			s.writer.keepLogSmall(ctx, batch)
 			return nil
 		}
+		if s.writer.refuse(err) {
+			continue
+		}
 		if trouble, _ := s.dialect.Explain(err); trouble != Collided {
 			break
 		}
 		s.writer.drop()
+		try++
 	}
 	return s.writeFailed(err, fmt.Sprintf("commit %d changes", len(batch)))
 }
@@ -112,6 +117,10 @@ func (w *writer) one(ctx context.Context, change mooring.Change) error {
 		return w.end(ctx, c)
 	case *mooring.Retire:
 		return w.retire(ctx, c)
+	case *mooring.Alive:
+		return w.alive(ctx, c)
+	case *mooring.Fence:
+		return w.fence(ctx, c)
 	case *mooring.Patch:
 		return w.patch(ctx, c)
 	case *mooring.Delete:
@@ -146,10 +155,10 @@ func (w *writer) lock(ctx context.Context, batch []mooring.Change) error {
 		return nil
 	}
 	touched := map[[2]string]bool{}
-	sent := false
+	asks := false
 	for _, change := range batch {
-		if b, ok := change.(*mooring.Begin); ok && b.Turn.ClientMessage != "" {
-			sent = true // what the others have written is read before the row is updated
+		if b, ok := change.(*mooring.Begin); ok && (b.Turn.ClientMessage != "" || b.Sole || b.Resumes) {
+			asks = true // what the others have written is read before the row is updated
 		}
 		for _, pair := range sessionsOf(change) {
 			touched[pair] = pair[1] != ""
@@ -162,7 +171,7 @@ func (w *writer) lock(ctx context.Context, batch []mooring.Change) error {
 			tenants, ids = append(tenants, []byte(pair[0])), append(ids, pair[1])
 		}
 	}
-	if len(ids) < 2 && !sent {
+	if len(ids) < 2 && !asks {
 		return nil // a single row is locked by its own update
 	}
 	_, err := w.exec(ctx, w.dialect.Lock, tenants, ids)
@@ -173,7 +182,7 @@ func sessionsOf(change mooring.Change) [][2]string {
 	switch c := change.(type) {
 	case *mooring.Begin:
 		tenant := string(c.Session.Tenant)
-		return [][2]string{{tenant, string(c.Session.ID)}, {tenant, string(c.Session.Parent)}}
+		return [][2]string{{tenant, string(c.Session.ID)}, {tenant, string(c.Session.Parent)}, {tenant, string(c.Session.ResetOf)}}
 	case *mooring.Bind:
 		return [][2]string{{string(c.Pin.Tenant), string(c.Pin.Session)}}
 	case *mooring.End:

@@ -8,10 +8,12 @@ import (
 )
 
 func (w *writer) begin(ctx context.Context, c *mooring.Begin) error {
-	c.Won, c.RemoteID, c.Err = nil, "", nil
+	c.Won, c.RemoteID, c.Busy, c.Fenced, c.Err = nil, "", nil, nil, w.turnedDown(c)
 	if c.Session.Tenant == "" {
 		c.Err = noTenant()
-		return nil
+	}
+	if c.Err != nil {
+		return nil //nolint:nilerr // the outcome is the change's own
 	}
 	if err := w.unsent(ctx, c); err != nil || c.Err != nil {
 		return err
@@ -52,7 +54,7 @@ func (w *writer) unsent(ctx context.Context, c *mooring.Begin) error {
 	id := c.Turn.ID
 	found, err := w.first(ctx, []any{&id}, turnSent, raw(c.Session.Tenant), c.Session.ID, text(c.Turn.ClientMessage))
 	if err == nil && found && id != c.Turn.ID {
-		c.Err = mooring.Errorf(mooring.CodeSessionTaken, "This message has just been sent; try again.")
+		c.Err = taken("This message has just been sent")
 	}
 	return err
 }
@@ -60,13 +62,7 @@ func (w *writer) unsent(ctx context.Context, c *mooring.Begin) error {
 // open makes or updates the session of a turn. Where c.Err is set nothing was written.
 func (w *writer) open(ctx context.Context, c *mooring.Begin) error {
 	if !c.New {
-		if err := w.stillNamed(ctx, c); err != nil || c.Err != nil {
-			return err
-		}
-		if err := w.continueSession(ctx, c); err != nil || c.Err != nil || !c.Attach {
-			return err
-		}
-		return w.attach(ctx, c.Session)
+		return w.goOn(ctx, c)
 	}
 	if err := w.copyable(ctx, c); err != nil || c.Err != nil {
 		return err
@@ -82,6 +78,19 @@ func (w *writer) open(ctx context.Context, c *mooring.Begin) error {
 		return w.copyMessages(ctx, c)
 	}
 	return w.continueSession(ctx, c) // the same change once more: its first commit did happen
+}
+
+// goOn begins a turn of a known session.
+func (w *writer) goOn(ctx context.Context, c *mooring.Begin) error {
+	for _, step := range []func(context.Context, *mooring.Begin) error{w.alone, w.resumable, w.continueSession, w.stillNamed} {
+		if err := step(ctx, c); err != nil || c.Err != nil {
+			return err
+		}
+	}
+	if !c.Attach {
+		return nil
+	}
+	return w.attach(ctx, c.Session)
 }
 
 const addAlias = `INSERT INTO alias (tenant, class, value, session) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`
@@ -109,12 +118,13 @@ func (w *writer) takeName(ctx context.Context, c *mooring.Begin) error {
 	}
 	holder, err := w.addAlias(ctx, c.Session, c.Aliases[0])
 	if err == nil && holder != c.Session.ID {
-		c.Err = mooring.Errorf(mooring.CodeSessionTaken, "Another request has just begun this session; try again.")
+		c.Err = taken("Another request has just begun this session")
 	}
 	return err
 }
 
-// stillNamed sees that another replica has not given the alias to another session meanwhile.
+// stillNamed sees that another replica has not given the alias to another session meanwhile. The session is locked by now: who begins
+// its chat anew has done so, or waits and finds this turn.
 func (w *writer) stillNamed(ctx context.Context, c *mooring.Begin) error {
 	if c.Named.Class == "" || w.dialect.Alone {
 		return nil
@@ -122,7 +132,7 @@ func (w *writer) stillNamed(ctx context.Context, c *mooring.Begin) error {
 	var holder mooring.SessionID
 	found, err := w.first(ctx, []any{&holder}, aliasHolder, raw(c.Session.Tenant), text(c.Named.Class), bytes(c.Named.Value))
 	if err == nil && found && holder != c.Session.ID {
-		c.Err = mooring.Errorf(mooring.CodeSessionTaken, "The chat has just begun anew; try again.")
+		return &refusal{c, taken("The chat has just begun anew")}
 	}
 	return err
 }
@@ -212,10 +222,28 @@ func (w *writer) continueSession(ctx context.Context, c *mooring.Begin) error {
 	if err != nil {
 		return err
 	}
-	n, err := w.exec(ctx, continueSession, raw(s.Tenant), s.ID, step.at, step.side, step.state, c.Turn.ID, step.turns,
-		step.tip, step.turn, text(s.Upstream), text(s.Client), text(s.Project), text(s.Title), models, text(strings.Join(s.Named, ",")), s.Traits)
+	query, args := continueSession, []any{
+		raw(s.Tenant), s.ID, step.at, step.side, step.state, c.Turn.ID, step.turns, step.tip, step.turn, text(s.Upstream), text(s.Client),
+		text(s.Project), text(s.Title), models, text(strings.Join(s.Named, ",")), s.Traits,
+	}
+	if c.Seen != nil {
+		query, args = continueSession+unchanged, append(args, standing(c)...)
+	}
+	n, err := w.exec(ctx, query, args...)
 	if err == nil && n == 0 {
-		c.Err = gone()
+		err = w.notFound(ctx, c)
+	}
+	return err
+}
+
+// notFound says why a session could not be gone on with.
+func (w *writer) notFound(ctx context.Context, c *mooring.Begin) error {
+	if c.Err = gone(); c.Seen == nil {
+		return nil
+	}
+	there, err := w.there(ctx, c.Session.Tenant, c.Session.ID)
+	if there {
+		c.Err = taken("The session has just gone on elsewhere")
 	}
 	return err
 }
@@ -248,11 +276,12 @@ func gone() error {
 // The next attempt of a turn finds its row: it runs again, and keeps when it first began and what it has cost so far.
 const insertTurn = `INSERT INTO turn (tenant, id, session, kind, protocol, model, api_key, stream, state, upstream, account, pin,
 	identity, evidence, question, answer, view, attempts, unpriced, status, error_code, body_digest, replica, started_at,
-	first_at, ended_at, client_message)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, '', $16, $17, 0, 0, '', $18, $19, $20, 0, 0, $21)
+	first_at, ended_at, client_message, retry_key)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, '', $16, $17, 0, 0, '', $18, $19, $20, 0, 0, $21, $22)
 	ON CONFLICT (tenant, id) DO UPDATE SET state = excluded.state, stream = excluded.stream, upstream = excluded.upstream,
 	account = excluded.account, pin = excluded.pin, identity = excluded.identity, evidence = excluded.evidence,
-	view = excluded.view, status = 0, error_code = '', replica = excluded.replica, first_at = 0, ended_at = 0
+	view = excluded.view, status = 0, error_code = '', replica = excluded.replica, first_at = 0, ended_at = 0, fence = '',
+	retry_key = excluded.retry_key
 	WHERE turn.session = excluded.session`
 
 func (w *writer) insertTurn(ctx context.Context, s mooring.Session, t mooring.Turn) error {
@@ -270,6 +299,6 @@ func (w *writer) insertTurn(ctx context.Context, s mooring.Session, t mooring.Tu
 	}
 	_, err = w.exec(ctx, insertTurn, raw(s.Tenant), t.ID, s.ID, t.Kind, t.Protocol, text(t.Model), text(t.Key), t.Stream,
 		mooring.Running, text(t.Upstream), text(t.Account), t.Pin, text(t.Identity), evidence, t.Question, view, attempts,
-		t.BodyDigest, text(t.Replica), micros(t.StartedAt), text(t.ClientMessage))
+		t.BodyDigest, text(t.Replica), micros(t.StartedAt), text(t.ClientMessage), t.RetryKey)
 	return err
 }

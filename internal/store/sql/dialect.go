@@ -23,8 +23,9 @@ type Dialect struct {
 
 	Search SearchDialect
 
-	Conns int  // idle read connections to keep; 0 where those of a lost database need no dropping
-	Alone bool // one process has the database for itself: every other replica is dead
+	Conns int    // idle read connections to keep; 0 where those of a lost database need no dropping
+	Alone bool   // one process has the database for itself: every other replica is dead
+	Clock string // the time in microseconds since 1970 by the database's clock, which decides where several processes share it; empty where one has it
 
 	// Uncancelled says that a statement ends by itself, so that the cost of watching a context can be saved.
 	Uncancelled bool

@@ -24,16 +24,20 @@ const endSession = `UPDATE session SET
 	FROM turn
 	WHERE turn.tenant = $1 AND turn.id = $2 AND session.tenant = turn.tenant AND session.id = turn.session`
 
+// What is written of the turn decides: only who runs it may end it, and one that is fenced only as cancelled. The same end once more
+// changes nothing.
 const endTurn = `UPDATE turn SET state = $3, upstream = $4, account = $5, pin = $6, attempts = $7,
 	answer = CASE WHEN $8 = '' THEN answer ELSE $8 END,
 	input = COALESCE($9, input), output = COALESCE($10, output), cache_read = COALESCE($11, cache_read),
 	cache_write_5m = COALESCE($12, cache_write_5m), cache_write_1h = COALESCE($13, cache_write_1h),
 	cost_usd = $14, unpriced = $15, status = $16, error_code = $17, first_at = $18, ended_at = $19,
-	model = CASE WHEN $20 = '' THEN model ELSE $20 END
-	WHERE tenant = $1 AND id = $2`
+	model = CASE WHEN $21 = '' THEN model ELSE $21 END
+	WHERE tenant = $1 AND id = $2 AND replica = $20 AND (state = 'running' AND (fence = '' OR $3 = 'cancelled') OR state = $3 AND ended_at = $19)`
 
 func (w *writer) end(ctx context.Context, c *mooring.End) error {
-	c.Err = nil
+	if c.Fenced, c.Err = "", w.turnedDown(c); c.Err != nil {
+		return w.whyNot(ctx, c)
+	}
 	t, u := c.Turn, c.Turn.Usage
 	answer := answerOf(c)
 	models, err := list(c.Models)
@@ -54,13 +58,27 @@ func (w *writer) end(ctx context.Context, c *mooring.End) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.exec(ctx, endTurn, raw(t.Tenant), t.ID, t.State, text(t.Upstream), text(t.Account), t.Pin, attempts, answer,
+	n, err = w.exec(ctx, endTurn, raw(t.Tenant), t.ID, t.State, text(t.Upstream), text(t.Account), t.Pin, attempts, answer,
 		tokens(u.Input), tokens(u.Output), tokens(u.CacheRead), tokens(u.CacheWrite5m), tokens(u.CacheWrite1h),
-		dollars(t.CostUSD), unpriced(t), t.Status, t.ErrorCode, micros(t.FirstAt), micros(t.EndedAt), text(t.Model))
+		dollars(t.CostUSD), unpriced(t), t.Status, t.ErrorCode, micros(t.FirstAt), micros(t.EndedAt), text(t.Replica), text(t.Model))
+	if err == nil && n == 0 {
+		err = &refusal{c, lost()}
+	}
 	if err != nil {
 		return err
 	}
 	return w.answer(ctx, c)
+}
+
+const fenceOf = `SELECT fence FROM turn WHERE tenant = $1 AND id = $2 AND replica = $3`
+
+// whyNot tells an end that was refused whether another request has stopped its turn, or it is another replica's.
+func (w *writer) whyNot(ctx context.Context, c *mooring.End) error {
+	found, err := w.first(ctx, []any{&c.Fenced}, fenceOf, raw(c.Turn.Tenant), c.Turn.ID, text(c.Turn.Replica))
+	if err == nil && found && c.Fenced != "" {
+		c.Err = mooring.Errorf(mooring.CodeTurnFenced, "The turn was stopped by another request.")
+	}
+	return err
 }
 
 // homeAfter is the upstream that a session is with after the turn; empty where that leaves it where it was.

@@ -33,12 +33,28 @@ func (w *writer) reset(ctx context.Context, c *mooring.Begin) error {
 	if former == "" || former == c.Session.ID {
 		return nil
 	}
+	if err := w.clear(ctx, c, former); err != nil {
+		return err
+	}
 	renamed, err := w.exec(ctx, renameSession, tenant, former, bytes(c.Session.Key), bytes(c.Reset.Key))
 	if err != nil || renamed == 0 {
 		return err
 	}
 	w.note(mooring.Event{Tenant: c.Session.Tenant, Kind: mooring.SessionUpdated, Session: former})
 	_, err = w.addAlias(ctx, mooring.Session{Tenant: c.Session.Tenant, ID: former}, c.Reset.Alias)
+	return err
+}
+
+// clear fences what other replicas run in the session that a chat leaves. Its row is locked for that: of a turn that just begins there
+// either this one knows, or that one finds the chat gone.
+func (w *writer) clear(ctx context.Context, c *mooring.Begin, former mooring.SessionID) (err error) {
+	if w.dialect.Alone {
+		return nil
+	}
+	if _, err = w.exec(ctx, w.dialect.Lock, [][]byte{raw(c.Session.Tenant)}, []string{string(former)}); err != nil {
+		return err
+	}
+	c.Fenced, err = w.turns(ctx, fenceSession, raw(c.Session.Tenant), former, text(c.Turn.Replica), text(mooring.FencedByReset))
 	return err
 }
 

@@ -127,11 +127,21 @@ func (s *Store) release() { s.turn <- struct{}{} }
 func (s *Store) writeFailed(err error, tried string) error {
 	s.writer.drop()
 	failure := s.dialect.failed(err, tried)
-	if mooring.CodeOf(failure) == mooring.CodeStoreUnavailable && s.dialect.Conns > 0 {
-		s.read.SetMaxIdleConns(0)
-		s.read.SetMaxIdleConns(s.dialect.Conns)
+	if mooring.CodeOf(failure) == mooring.CodeStoreUnavailable {
+		s.dropIdle()
 	}
 	return failure
+}
+
+// dropIdle closes the connections that nobody uses.
+func (s *Store) dropIdle() {
+	if s.dialect.Conns == 0 {
+		return
+	}
+	for _, pool := range []*sql.DB{s.read, s.write} {
+		pool.SetMaxIdleConns(0)
+		pool.SetMaxIdleConns(s.dialect.Conns)
+	}
 }
 
 // prepared gives the read statement of a text, prepared once. Texts are few: they are constants, and lists in them are padded.

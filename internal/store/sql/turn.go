@@ -12,7 +12,7 @@ import (
 
 const turnColumns = `tenant, id, session, kind, protocol, model, api_key, stream, state, upstream, account, pin, identity,
 	evidence, question, answer, view, attempts, input, output, cache_read, cache_write_5m, cache_write_1h, cost_usd, status,
-	error_code, body_digest, replica, started_at, first_at, ended_at, client_message`
+	error_code, body_digest, replica, started_at, first_at, ended_at, client_message, retry_key, fence`
 
 func scanTurn(row scanner) (mooring.Turn, error) {
 	var t mooring.Turn
@@ -22,7 +22,7 @@ func scanTurn(row scanner) (mooring.Turn, error) {
 		&t.Upstream, &t.Account, &t.Pin, &t.Identity, &evidence, &t.Question, &t.Answer, &view, &attempts, count{&t.Usage.Input},
 		count{&t.Usage.Output}, count{&t.Usage.CacheRead}, count{&t.Usage.CacheWrite5m}, count{&t.Usage.CacheWrite1h}, &cost,
 		&t.Status, &t.ErrorCode, &t.BodyDigest, &t.Replica, moment{&t.StartedAt}, moment{&t.FirstAt}, moment{&t.EndedAt},
-		&t.ClientMessage)
+		&t.ClientMessage, &t.RetryKey, &t.Fence)
 	if err != nil {
 		return t, err
 	}

@@ -22,7 +22,7 @@ func wholes(batch []mooring.Change) map[*mooring.Begin]*mooring.End {
 		switch c := change.(type) {
 		case *mooring.Applied:
 			continue
-		case *mooring.Retire, *mooring.Prune, *mooring.PinsUsed:
+		case *mooring.Retire, *mooring.Fence, *mooring.Prune, *mooring.PinsUsed:
 			clear(open)
 		case *mooring.End:
 			b := open[sessionsOf(c)[0]]
@@ -45,14 +45,14 @@ func wholes(batch []mooring.Change) map[*mooring.Begin]*mooring.End {
 }
 
 func atOnce(b *mooring.Begin) bool {
-	return !b.New && b.Claim == nil && b.Remote == nil && b.Turn.ID != "" && b.Turn.Kind != mooring.KindSide
+	return !b.New && b.Claim == nil && b.Remote == nil && b.Seen == nil && !b.Sole && !b.Resumes && b.Turn.ID != "" && b.Turn.Kind != mooring.KindSide
 }
 
 const wholeTurn = `INSERT INTO turn (tenant, id, session, kind, protocol, model, api_key, stream, state, upstream, account, pin,
 	identity, evidence, question, answer, view, attempts, input, output, cache_read, cache_write_5m, cache_write_1h, cost_usd,
-	unpriced, status, error_code, body_digest, replica, started_at, first_at, ended_at, client_message)
+	unpriced, status, error_code, body_digest, replica, started_at, first_at, ended_at, client_message, retry_key)
 	SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26,
-	$27, $28, $29, $30, $31, $32, $33 WHERE EXISTS (SELECT 1 FROM session WHERE tenant = $1 AND id = $3) ON CONFLICT DO NOTHING`
+	$27, $28, $29, $30, $31, $32, $33, $34 WHERE EXISTS (SELECT 1 FROM session WHERE tenant = $1 AND id = $3) ON CONFLICT DO NOTHING`
 
 const wholeSession = `UPDATE session SET
 	updated_at = $3, state = $4, side_only = FALSE, turns = turns + 1, tip_turn = $6,
@@ -72,7 +72,7 @@ const wholeSession = `UPDATE session SET
 // whole writes a turn at once. done is false where its row or its session says that this is not its first time: then the
 // begin and the end are taken one by one, which does no harm twice.
 func (w *writer) whole(ctx context.Context, b *mooring.Begin, e *mooring.End) (done bool, err error) {
-	b.Won, b.RemoteID, b.Err, e.Err = nil, "", nil, nil
+	b.Won, b.RemoteID, b.Busy, b.Fenced, b.Err, e.Fenced, e.Err = nil, "", nil, nil, nil, "", nil
 	inserted, err := w.insertWhole(ctx, b, e)
 	if err != nil || !inserted {
 		return false, err
@@ -112,7 +112,7 @@ func (w *writer) insertWhole(ctx context.Context, b *mooring.Begin, e *mooring.E
 		b.Turn.Stream, t.State, text(t.Upstream), text(t.Account), t.Pin, text(b.Turn.Identity), evidence, b.Turn.Question, answerOf(e), view,
 		attempts, tokens(u.Input), tokens(u.Output), tokens(u.CacheRead), tokens(u.CacheWrite5m), tokens(u.CacheWrite1h), dollars(t.CostUSD),
 		unpriced(t), t.Status, t.ErrorCode, b.Turn.BodyDigest, text(b.Turn.Replica), micros(b.Turn.StartedAt), micros(t.FirstAt), micros(t.EndedAt),
-		text(b.Turn.ClientMessage))
+		text(b.Turn.ClientMessage), b.Turn.RetryKey)
 	return n > 0, err
 }
 

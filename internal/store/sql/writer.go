@@ -18,10 +18,12 @@ type writer struct {
 	blobKey []byte
 	conn    *sql.Conn // nil until the first use and after a failure
 	stmts   map[string]*sql.Stmt
-	wipe    Wipe                  // what the next checkpoint has to do
-	unseen  int                   // roughly how many bytes the log has grown by since the last look at it
-	noted   []mooring.Event       // of the batch, not numbered yet
-	inserts [eventRows + 1]string // the texts that write so many events, once they are made
+	wipe    Wipe            // what the next checkpoint has to do
+	unseen  int             // roughly how many bytes the log has grown by since the last look at it
+	noted   []mooring.Event // of the batch, not numbered yet
+	// refusals are what the tries of a batch so far have found out about its changes.
+	refusals map[mooring.Change]error
+	inserts  [eventRows + 1]string // the texts that write so many events, once they are made
 }
 
 const (

@@ -123,7 +123,7 @@ func eventTests() []test {
 		}},
 		{"C-4 a turn of a dead replica ends as an event", func(t *testing.T, s Store) {
 			apply(t, s, newSession(1), foreign(newSession(1)), newSession(2), ended(2, 2, 0))
-			apply(t, s, &mooring.Retire{Replica: "replica-b", At: at(60)})
+			retire(t, s, "replica-b", at(60))
 			if diff := cmp.Diff([]string{"6 finished 01/01"}, told(t, s, tenant, 5)); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}

@@ -55,6 +55,10 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	EventNumbers(ctx context.Context, tenant mooring.Tenant) (dropped, newest int64, err error)
 	Stray(ctx context.Context) (int, error)
 	Applied(ctx context.Context) (uint64, error)
+	FencedTurns(ctx context.Context, replica string) ([]mooring.Turn, error)
+	RunningTurns(ctx context.Context, tenant mooring.Tenant, body []byte) ([]mooring.Turn, error)
+	Beat(ctx context.Context, replica string) (mooring.Pulse, error)
+	Local() bool
 	Ping(ctx context.Context) error
 	Idle(ctx context.Context) error
 	Close() error
@@ -87,6 +91,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"sign-ins", signInTests()},
 		{"events", eventTests()},
 		{"usage", useTests()},
+		{"replicas", replicaTests()},
 	}
 	for _, group := range groups {
 		t.Run(group.name, func(t *testing.T) {

@@ -115,7 +115,7 @@ func useTests() []test {
 			if n := sumUp(t, s, hours(30)); n != 1 { // in the second one a turn runs
 				t.Errorf("%d hours summed up while a turn runs, want 1", n)
 			}
-			apply(t, s, &mooring.Retire{Replica: "replica-b", At: hours(2)})
+			retire(t, s, "replica-b", hours(2))
 			if n := sumUp(t, s, hours(21)); n != 2 {
 				t.Errorf("%d hours more summed up, want 2", n)
 			}
@@ -132,7 +132,7 @@ func useTests() []test {
 		}},
 		{"what a deleted session used stays used", func(t *testing.T, s Store) {
 			someUse(t, s)
-			apply(t, s, &mooring.Retire{Replica: "replica-b", At: hours(2)})
+			retire(t, s, "replica-b", hours(2))
 			sumUp(t, s, hours(10))
 			want, err := s.Use(t.Context(), allUse(mooring.ByStep))
 			times, err2 := s.UseTimes(t.Context(), allUse(mooring.ByStep))

@@ -17,6 +17,7 @@ import (
 	"mooring/internal/config"
 	"mooring/internal/forward"
 	"mooring/internal/identify"
+	"mooring/internal/peer"
 	"mooring/internal/price"
 	"mooring/internal/record"
 	"mooring/internal/relay"
@@ -61,6 +62,8 @@ type App struct {
 	ident  *identify.Engine
 	watch  func(turn.Identifier) turn.Identifier // put around the engine; nil for nothing
 	turns  *turn.Runner
+	peers  *peer.Exchange // with other replicas; nil where there can be none
+	clock  *clock
 	relay  *relay.API
 	load   *load
 	server *serve.Server
@@ -73,7 +76,9 @@ func New(cfg config.Config, o Options) (*App, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	a := &App{opts: o, started: cfg, metrics: telemetry.NewMetrics(), ids: newIDs(o.Now), listed: price.Published()}
+	ticks := &clock{base: o.Now, log: o.Log}
+	o.Now = ticks.now
+	a := &App{opts: o, started: cfg, metrics: telemetry.NewMetrics(), ids: newIDs(o.Now), listed: price.Published(), clock: ticks}
 	a.cfg.Store(&cfg)
 	all, err := upstreams(cfg)
 	if err != nil {
@@ -102,13 +107,17 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err := a.trace(cfg); err != nil { //nolint:contextcheck // as below
 		return err
 	}
-	a.build(cfg) //nolint:contextcheck // what it starts outlives the start
+	a.build(cfg)                        //nolint:contextcheck // what it starts outlives the start
+	if err := a.meet(cfg); err != nil { //nolint:contextcheck // closing is not cut short
+		return err
+	}
 	if err := a.listen(ctx, cfg); err != nil {
 		return err
 	}
 	if err := a.takeUp(ctx); err != nil {
 		return err
 	}
+	a.greet()       //nolint:contextcheck // it runs until it is closed
 	a.index.Start() //nolint:contextcheck // it runs until it is closed
 	a.onStop(a.index.Close)
 	a.server.Start(a.handler(cfg)) //nolint:contextcheck // requests have contexts of their own
@@ -149,8 +158,9 @@ func (a *App) open(ctx context.Context, cfg *config.Config) error {
 func (a *App) build(cfg *config.Config) {
 	a.hub = admin.NewHub(admin.HubOptions{After: a.store.EventsAfter, Numbers: a.store.EventNumbers, Poll: eventPoll(cfg), Log: a.opts.Log})
 	a.record = record.New(record.Options{
-		Store: timedStore{a.store, a.metrics, a.committed}, Journal: journalBeside(cfg.Store.File()), Straight: cfg.Durability == config.Full, Replica: a.ids.replica,
+		Store: timedStore{a.store, a.metrics, a.committed, a.clock}, Journal: journalBeside(cfg.Store.File()), Straight: cfg.Durability == config.Full, Replica: a.ids.replica,
 		Log: a.opts.Log, Now: a.opts.Now, Retention: cfg.Sessions.Retention, Forget: a.forget, SumUp: true, Alive: func(n int) { a.server.Replicas(n) },
+		Lapsed: func() { a.turns.Lapsed() },
 	})
 	a.reader = reader{a.store, a.record}
 	a.index = search.New(search.Options{Store: a.store, Log: a.record, Render: rendered, Now: a.opts.Now, Logger: a.opts.Log})

@@ -79,7 +79,8 @@ type product struct {
 	key  string // sent as a bearer where it is not empty
 	app  *app.App
 	proc *exec.Cmd
-	env  []string // of a child, besides this process's
+	env  []string         // of a child, besides this process's
+	now  func() time.Time // nil for the real time
 }
 
 // upstreamYAML is an entry of `upstreams` for a fake server.
@@ -91,6 +92,19 @@ func upstreamYAML(name, address string, more ...string) string {
 func start(t *testing.T, yaml string) *product {
 	t.Helper()
 	p := prepare(t, yaml)
+	p.run()
+	return p
+}
+
+// startAt is start with a clock that is wrong by so much.
+func startAt(t *testing.T, yaml, off string) *product {
+	t.Helper()
+	by, err := time.ParseDuration(off)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := prepare(t, yaml)
+	p.now = func() time.Time { return time.Now().Add(by) }
 	p.run()
 	return p
 }
@@ -129,7 +143,7 @@ func (p *product) load() config.Config {
 
 func (p *product) run() {
 	p.t.Helper()
-	a, err := app.New(p.load(), app.Options{Log: slog.New(slog.NewTextHandler(p.log, nil)), Version: "test"})
+	a, err := app.New(p.load(), app.Options{Log: slog.New(slog.NewTextHandler(p.log, nil)), Version: "test", Now: p.now})
 	if err != nil {
 		p.t.Fatal(err)
 	}

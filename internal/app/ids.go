@@ -16,8 +16,9 @@ type ids struct {
 	now     func() time.Time
 	replica string
 
-	mu      sync.Mutex // guards the entropy, which remembers the last id
+	mu      sync.Mutex // guards the fields below
 	entropy *ulid.MonotonicEntropy
+	last    uint64 // the time in the last id: a clock may be set back
 }
 
 func newIDs(now func() time.Time) *ids {
@@ -29,7 +30,8 @@ func newIDs(now func() time.Time) *ids {
 func (i *ids) next() string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return ulid.MustNew(ulid.Timestamp(i.now()), i.entropy).String()
+	i.last = max(i.last, ulid.Timestamp(i.now()))
+	return ulid.MustNew(i.last, i.entropy).String()
 }
 
 func (i *ids) session() mooring.SessionID { return mooring.SessionID("ses_" + i.next()) }

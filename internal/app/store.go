@@ -163,6 +163,7 @@ type timedStore struct {
 	Store
 	metrics   *telemetry.Metrics
 	committed func(batch []mooring.Change)
+	clock     *clock
 }
 
 // Apply commits a batch and says how long it took.

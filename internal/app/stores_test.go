@@ -42,6 +42,7 @@ type database struct {
 	dsn  *url.URL
 	name string
 	db   *sql.DB
+	last int64 // when a replica was heard of last, as a test has noted it
 }
 
 // databases numbers them, so that tests that run side by side share none.

@@ -235,13 +235,21 @@ func (t *running) relayStream(ctx context.Context, res *forward.Response, a moor
 	t.finish(&a, out, res.Status)
 	if err := t.end(ctx, out, res.Status); err != nil {
 		t.broken = err // those who follow it hear that, as its client does
-		out.Tail = forward.FailureTail(t.req.Protocol, mooring.CodeOf(err), "The turn could not be stored")
+		out.Tail = forward.FailureTail(t.req.Protocol, mooring.CodeOf(err), whyUnstored(err))
 	}
 	if len(out.Tail) > 0 && (out.State != mooring.Cancelled || out.Code != "") {
 		_ = t.sink.Write(out.Tail, nil)
 		t.sink.Trailer(res.Trailer())
 	}
 	return false, nil
+}
+
+// whyUnstored is what a client reads in the place of the end, without what to do about it.
+func whyUnstored(err error) string {
+	if e, ok := errors.AsType[*mooring.Error](err); ok && e.Code == mooring.CodeTurnCancelled {
+		return forward.Reason(e)
+	}
+	return "The turn could not be stored"
 }
 
 func (t *running) copyStream(res *forward.Response) forward.Outcome {

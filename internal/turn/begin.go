@@ -25,7 +25,7 @@ func (t *running) begin(ctx context.Context) error {
 		Tenant: t.req.Caller.Tenant, ID: id, Protocol: t.req.Protocol, Model: clip(t.req.Wire.Model), Key: t.req.Caller.Key, Stream: t.req.Wire.Stream,
 		State: mooring.Running, Replica: t.Replica, StartedAt: t.Now(),
 	}
-	t.turn.BodyDigest, t.turn.ClientMessage = t.digest, t.req.ClientMessage
+	t.turn.BodyDigest, t.turn.ClientMessage, t.turn.RetryKey = t.digest, t.req.ClientMessage, t.retryKey()
 	t.takeUp()
 	if err := t.submit(ctx); err != nil {
 		return err
@@ -60,11 +60,20 @@ func (t *running) submit(ctx context.Context) error {
 // settle waits until the turn is written down. Where another turn made the session first, or it was deleted meanwhile, the
 // request is identified anew: of two racing first requests one wins, and the other one takes its session.
 func (t *running) settle(ctx context.Context) error {
-	for range races {
+	for tries := 0; tries < races; tries++ {
 		err := t.committed(ctx)
-		if !raced(err) {
+		switch {
+		case occupied(err):
+			tries-- // to wait is to lose no race
+			if t.broken = t.queueElsewhere(ctx); t.broken != nil {
+				return t.broken
+			}
+		case !raced(err):
+			t.unsure(ctx, err)
 			t.broken = err
 			return err
+		case t.lines():
+			tries--
 		}
 		if err = t.again(ctx); err != nil {
 			return err
@@ -89,6 +98,8 @@ func (t *running) again(ctx context.Context) error {
 	}
 	t.Memory.Forget(t.turn.Tenant, t.found.Known.ID, t.found.Names)
 	t.Route.Forget(t.turn.Tenant, t.found.Known.ID)
+	t.forgetRemote()
+	t.fresh = true
 	resumed := t.resumed
 	if err := t.identify(ctx); err != nil {
 		return err
@@ -99,6 +110,7 @@ func (t *running) again(ctx context.Context) error {
 	if resumed != nil && t.resumed == nil { // the chat went on elsewhere: it is a turn of its own there
 		t.turn.ID, t.turn.Attempts, t.turn.Usage, t.earlier = t.NewTurn(), nil, mooring.Usage{}, 0
 	}
+	t.takeUp() // what failed elsewhere shows only now
 	return t.admit(ctx)
 }
 
@@ -120,6 +132,7 @@ func (t *running) change(ctx context.Context) (*mooring.Begin, error) {
 		return nil, err
 	}
 	c.Session, c.Turn = t.row(), t.turn
+	t.sharing(c)
 	return c, nil
 }
 
@@ -236,7 +249,7 @@ func (t *running) remember(ctx context.Context) {
 		t.remote = c.RemoteID
 		t.Route.KeepRemote(mooring.RemoteSession{Tenant: s.Tenant, Session: s.ID, Server: c.Remote.Server, ID: c.RemoteID})
 	}
-	t.forgetFormer()
+	t.forgetFormer(ctx)
 	switch {
 	case t.found.New:
 		k := identify.Known{Session: c.Session}

@@ -62,6 +62,7 @@ func (t *running) keepRemote(ctx context.Context, r *mooring.RemoteSession, take
 
 // end writes down how the turn ended, with its answer, in one commit. It is written for a client that has gone, too.
 func (t *running) end(ctx context.Context, out forward.Outcome, status int) error {
+	asked := ctx
 	ctx = context.WithoutCancel(ctx)
 	t.turn.State, t.turn.ErrorCode, t.turn.EndedAt = out.State, out.Code, t.Now()
 	if out.State != mooring.Cancelled || out.Code != "" {
@@ -85,7 +86,11 @@ func (t *running) end(ctx context.Context, out forward.Outcome, status int) erro
 	c.Objects, c.Models = t.objects(out, status), t.models()
 	c.DropClaim = !t.bound && c.Bind == nil
 	c.Turn, t.ended = t.turn, true
-	if err := t.Record.Commit(ctx, c); err != nil && mooring.CodeOf(err) != mooring.CodeSessionGone {
+	err = t.persist(asked, c)
+	switch code := mooring.CodeOf(err); {
+	case code == mooring.CodeTurnFenced, code == mooring.CodeTurnLost:
+		return t.refusedEnd(ctx, c)
+	case err != nil && code != mooring.CodeSessionGone:
 		t.owe(ctx, c, err)
 		return err
 	}

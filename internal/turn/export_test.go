@@ -67,3 +67,13 @@ func (r *Recording) End() { r.end(mooring.Turn{}, nil) }
 
 // Follow lets it be read.
 func (r *Recording) Follow() { r.follow() }
+
+// Cancel ends a turn that runs here, and does not wait for that; false where there is none such.
+func (r *Runner) Cancel(t mooring.Tenant, id mooring.TurnID) bool {
+	it := r.table.running(turnKey{t, id})
+	if it == nil {
+		return false
+	}
+	it.cancel(errStopped())
+	return true
+}

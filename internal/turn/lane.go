@@ -133,7 +133,9 @@ func (l *lanes) also(key laneKey) *slot {
 // admit waits for the session's turn where the rules want that; a chat that begins anew waits for none, but ends it. What was found
 // before a wait may have changed with it: the session has moved on, or has come to be, and then others may be in its lane already.
 func (t *running) admit(ctx context.Context) error {
-	t.fence()
+	if err := t.fence(ctx); err != nil {
+		return err
+	}
 	for !t.side() && !t.holds(t.lane()) {
 		rules := t.Rules()
 		s, waited, err := t.lanes.enter(ctx, t.lane(), t.way(rules), rules)

@@ -7,10 +7,14 @@ import (
 	"mooring"
 )
 
-// Live is a turn as others may follow it: the bytes that its client is sent, from the first one on. Any number of readers may share it.
+// Live is a turn as others may follow it: the bytes that its client is sent, from the first one on. Any number of readers may share one
+// of this process; one of another replica has one reader, who joins and leaves.
 type Live struct {
-	tape *tape
-	ask  func(ctx context.Context) (mooring.Turn, error) // of a turn that another process runs; nil for one of this process
+	tape  *tape
+	ask   func(ctx context.Context) (mooring.Turn, error) // of a turn that another process runs; nil for one of this process
+	of    string                                          // that process
+	leave func()                                          // ends the following of a turn there; nil where it cannot be followed
+	over  int                                             // how often it was seen to have ended, without a word of that; its one reader's
 }
 
 // About says what the client was told of its turn last. Without a turn id it is the answer to a command that makes none.
@@ -85,16 +89,11 @@ func (l *Live) later() <-chan time.Time {
 	return time.After(askAgain)
 }
 
-func (l *Live) inquire(ctx context.Context) error {
-	now, err := l.ask(ctx)
-	if err == nil && now.State != mooring.Running {
-		l.tape.end(outcome(now, nil))
-	}
-	return err
-}
-
 // Join says that somebody listens. A turn that belongs to the server is cancelled some time after the last one has left.
 func (l *Live) Join() (leave func()) {
+	if l.leave != nil {
+		return l.leave
+	}
 	t := l.tape
 	t.mu.Lock()
 	defer t.mu.Unlock()

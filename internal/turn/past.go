@@ -100,14 +100,3 @@ func (r *Runner) Follow(t mooring.Tenant, id mooring.TurnID) (*Live, bool) {
 	}
 	return &Live{tape: tp}, true
 }
-
-// Cancel ends a turn that runs in this process: its listeners get turn_cancelled, what has arrived of its answer is kept. It does
-// not wait for the end. False where no such turn of the tenant runs here.
-func (r *Runner) Cancel(t mooring.Tenant, id mooring.TurnID) bool {
-	it := r.table.running(turnKey{t, id})
-	if it == nil {
-		return false
-	}
-	it.cancel(errStopped())
-	return true
-}

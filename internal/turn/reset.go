@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 
 	"mooring"
@@ -19,11 +20,17 @@ func (t *running) anew() {
 	t.found = t.Identify.Reset(t.found, t.query())
 }
 
-// fence ends what runs in the session that the chat leaves.
-func (t *running) fence() {
-	if t.former != nil && !t.former.New {
-		t.table.fence(chat{t.req.Caller.Tenant, t.former.Known.ID}, errReset())
+// fence ends what runs in the session that the chat leaves, here and at other replicas.
+func (t *running) fence(ctx context.Context) error {
+	if t.former == nil || t.former.New {
+		return nil
 	}
+	tenant, left := t.req.Caller.Tenant, t.former.Known.ID
+	t.table.fence(chat{tenant, left}, errReset())
+	if !t.shared() {
+		return nil
+	}
+	return t.stopElsewhere(ctx, &mooring.Fence{Tenant: tenant, Session: left, Why: mooring.FencedByReset})
 }
 
 // acknowledge answers a command that brings nothing to say: the chat is on a fresh session before its client reads so. It is no
@@ -38,22 +45,30 @@ func (t *running) acknowledge(ctx context.Context) error {
 	}
 	s := t.found.Known.Session
 	s.CreatedAt, s.UpdatedAt, s.Title, s.Models = t.Now(), t.Now(), "", nil
-	c := &mooring.Begin{Session: s, New: true, Aliases: t.found.Aliases, Reset: t.found.Reset, Ack: self[:]}
+	c := &mooring.Begin{Session: s, New: true, Aliases: t.found.Aliases, Reset: t.found.Reset, Ack: self[:], Turn: mooring.Turn{Replica: t.Replica}}
 	if err := t.Record.Commit(context.WithoutCancel(ctx), c); err != nil {
 		return err
 	}
+	t.started = c
 	t.Memory.Learn(identify.Known{Session: s}, t.found, t.found.Names)
-	t.forgetFormer()
+	t.forgetFormer(ctx)
 	t.sink.About(About{ClientID: t.found.ClientID, Session: s.ID, Kind: t.found.Kind, Parent: s.Parent, Identity: t.found.Identity})
 	t.tape.speak(mooring.Chat)
 	t.tape.writtenDown()
 	return t.say(reply)
 }
 
-// forgetFormer drops what is remembered of the session that the chat has left: it has another key now.
-func (t *running) forgetFormer() {
+// forgetFormer drops what is remembered of the session that the chat has left: it has another key now. Where another replica has just
+// begun a turn there, its end is waited for: nothing of its answer is to come after this one's.
+func (t *running) forgetFormer(ctx context.Context) {
 	if t.former != nil && !t.former.New {
 		t.Memory.Forget(t.req.Caller.Tenant, t.former.Known.ID, nil)
+	}
+	if len(t.started.Fenced) == 0 {
+		return
+	}
+	if err := t.seeEnded(ctx, t.req.Caller.Tenant, t.started.Fenced); err != nil { // they can keep nothing more, whatever becomes of them
+		t.Log.LogAttrs(ctx, slog.LevelWarn, "turns of a chat that began anew not seen to end", slog.String("session", t.former.Known.ID.Short()), slog.Any("err", err))
 	}
 }
 

@@ -100,7 +100,7 @@ func (t *running) sentBefore(ctx context.Context, s mooring.SessionID) error {
 	if live, ok := t.Follow(tenant, turn.ID); ok {
 		return t.gives(live)
 	}
-	return t.gives(t.recall(turn))
+	return t.gives(t.recall(ctx, turn, 0))
 }
 
 func (t *running) gives(l *Live) error {
@@ -108,19 +108,4 @@ func (t *running) gives(l *Live) error {
 	defer t.tape.mu.Unlock()
 	t.tape.same = l
 	return errSent
-}
-
-// recall gives a turn that is not of this process, or has ended long ago: only what the record has of it.
-func (r *Runner) recall(turn mooring.Turn) *Live {
-	tp := r.newTape(turn.Protocol, nowhere{})
-	tp.followed, tp.short, tp.wrote, tp.begun = true, true, true, make(chan struct{})
-	tp.about = About{Session: turn.Session, Turn: turn.ID, Kind: turn.Kind, Identity: turn.Identity, Upstream: turn.Upstream, Pin: turn.Pin}
-	tp.ready()
-	live := &Live{tape: tp}
-	if turn.State == mooring.Running {
-		live.ask = func(ctx context.Context) (mooring.Turn, error) { return r.Turn(ctx, turn.Tenant, turn.ID) }
-		return live
-	}
-	tp.end(outcome(turn, nil))
-	return live
 }

@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -53,6 +54,22 @@ func (b *table) enter(t *running) {
 	}
 	t.unnamed = t.nameless
 	add(b.ofBody, t.body(), t)
+}
+
+// step takes a turn aside that has to wait once more: it is found by its id alone until it enters again.
+func (b *table) step(t *running) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	remove(b.ofChat, t.listed, t)
+	remove(b.ofBody, t.body(), t)
+	t.listed = chat{}
+}
+
+// all are the turns that have an id.
+func (b *table) all() map[turnKey]*running {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.ofTurn)
 }
 
 // await lists a turn that has an id before it begins, so that it can be ended while it waits.
@@ -136,11 +153,11 @@ func (b *table) earlier(t *running, same func(other *running) bool) *running {
 func (t *running) body() body { return body{t.req.Caller.Tenant, string(t.digest)} }
 
 // The errors that a turn is told when another request ends it.
-func errReset() error {
+func errReset() *mooring.Error {
 	return mooring.Errorf(mooring.CodeTurnCancelled, "The chat was begun anew while this turn ran.")
 }
 
-func errStopped() error {
+func errStopped() *mooring.Error {
 	return mooring.Errorf(mooring.CodeTurnCancelled, "The turn was stopped.")
 }
 
@@ -152,7 +169,7 @@ func errShutdown() error {
 	return mooring.Errorf(mooring.CodeTurnCancelled, "The server was shut down while this turn ran.")
 }
 
-func errAgain() error {
+func errAgain() *mooring.Error {
 	return mooring.Errorf(mooring.CodeTurnCancelled, "The same request was sent again while this turn ran, and goes on in its place.")
 }
 
@@ -187,7 +204,7 @@ func (t *running) replace(ctx context.Context) (replaced bool, err error) {
 		return same && (again || key == idempotencyKey(o.req.Header))
 	})
 	if other == nil {
-		return false, nil
+		return t.replaceElsewhere(ctx, here)
 	}
 	other.cancel(errAgain())
 	late := time.NewTimer(giveWay)

@@ -139,6 +139,7 @@ type Runner struct {
 	NewID    func() mooring.MessageID
 	NewKey   func() string // a fresh "api-" id
 	Log      *slog.Logger
+	Elsewhere
 
 	lanes   lanes
 	table   table
@@ -227,6 +228,9 @@ type running struct {
 	keptAt  mooring.UpstreamName // of what the request names by an id that only this upstream knows; empty for none
 	wait    patience             // for an upstream that does not answer
 	ended   bool                 // its end is on its way into the record
+	fresh   bool                 // all that memory held of its session was just read
+	before  int                  // how many turns of other replicas were before it
+	until   time.Time            // how long it waits for turns of other replicas; zero while it does not
 }
 
 // target is where the next attempt goes.

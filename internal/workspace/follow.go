@@ -18,8 +18,6 @@ import (
 const (
 	// heartbeat is how often a listener hears that the turn is alive.
 	heartbeat = 10 * time.Second
-	// lookAgain is how often a turn is looked for that another process runs.
-	lookAgain = time.Second
 	// opening fills what browsers and proxies hold back of a stream's start.
 	opening = 2048
 )
@@ -114,7 +112,7 @@ func (s *events) queued(come <-chan begun) begun {
 	}
 }
 
-// follow tells a turn of this process to its end.
+// follow tells a turn to its end.
 func (s *events) follow(live *turn.Live) {
 	defer live.Join()()
 	s.started(live.About())
@@ -189,6 +187,7 @@ func (t *telling) tell(list []wire.Told) {
 func (s *events) end(live *turn.Live, tell *telling) {
 	t, err := live.Outcome()
 	if live.Short() {
+		s.number = max(s.number, s.skip) // what the listener has may be more than there is here
 		s.whole(&t)
 	}
 	if t.State == "" && err == nil { // a command was answered

@@ -42,6 +42,11 @@ func (a *API) followTurn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := a.newEvents(w, r, who)
+	if t.State == mooring.Running { // at another replica, or it began just now
+		s.skip = lastEvent(r)
+		s.follow(a.talk.Runner.Watch(r.Context(), t)) //nolint:contextcheck // the events have their request
+		return
+	}
 	s.recorded(t) //nolint:contextcheck // the events have their request
 }
 
@@ -60,46 +65,21 @@ func (a *API) routeTo(ctx context.Context, t mooring.Tenant, id mooring.SessionI
 	return route{SessionKey: s.Key}, err
 }
 
-// recorded tells a turn as it was written down, once it has ended: another process may still run it. Its text comes whole, so that
-// it does not matter what the listener had of it; the numbers go on behind those that it had.
+// recorded tells a turn that has ended as it was written down. Its text comes whole, so that it does not matter what the listener had
+// of it; the numbers go on behind those that it had.
 func (s *events) recorded(t mooring.Turn) {
 	s.number = lastEvent(s.r)
 	s.skip = s.number
 	s.started(turn.About{Session: t.Session, Turn: t.ID})
-	for t.State == mooring.Running && !s.gone {
-		late := time.NewTimer(lookAgain)
-		select {
-		case <-s.r.Context().Done():
-			late.Stop()
-			return
-		case <-late.C:
-		}
-		s.alive()
-		now, err := s.store.Turn(s.r.Context(), t.Tenant, t.ID)
-		if err != nil {
-			s.failed(err)
-			return
-		}
-		t = now
-	}
 	s.whole(&t)
 	s.over(&t, nil)
 }
 
-// stopped is how long the answer to a cancel waits for the turn to be written down as cancelled.
-const stopped = 5 * time.Second
-
-// cancelTurn ends a turn. One that is over stays as it is.
+// cancelTurn ends a turn, whichever replica runs it. One that is over stays as it is.
 func (a *API) cancelTurn(_ http.ResponseWriter, r *http.Request, tenant mooring.Tenant) (reply, error) {
 	id := mooring.TurnID(r.PathValue("id"))
-	if live, ok := a.talk.Runner.Follow(tenant, id); ok && a.talk.Runner.Cancel(tenant, id) {
-		late := time.NewTimer(stopped)
-		defer late.Stop()
-		select {
-		case <-live.Done():
-		case <-late.C:
-		case <-r.Context().Done():
-		}
+	if err := a.talk.Runner.Stop(r.Context(), tenant, id); err != nil {
+		return reply{}, err
 	}
 	t, err := a.store.Turn(r.Context(), tenant, id)
 	if err != nil {
@@ -107,7 +87,7 @@ func (a *API) cancelTurn(_ http.ResponseWriter, r *http.Request, tenant mooring.
 	}
 	if t.State == mooring.Running {
 		return reply{}, &mooring.Error{
-			Code: mooring.CodeSessionBusy, Safe: "The turn runs in another process of this service, or has not ended yet; ask again.", RetryAfter: time.Second,
+			Code: mooring.CodeSessionBusy, Safe: "The turn has not ended yet; ask again.", RetryAfter: time.Second,
 		}
 	}
 	return reply{status: http.StatusOK, body: viewTurn(&t)}, nil

@@ -15,7 +15,8 @@ import (
 type Runner interface {
 	Start(ctx context.Context, req turn.Request, detach func() time.Duration) (*turn.Live, error)
 	Follow(t mooring.Tenant, id mooring.TurnID) (*turn.Live, bool)
-	Cancel(t mooring.Tenant, id mooring.TurnID) bool
+	Watch(ctx context.Context, t mooring.Turn) *turn.Live
+	Stop(ctx context.Context, t mooring.Tenant, id mooring.TurnID) error
 }
 
 // Talking is what the turns need that begin on a page.

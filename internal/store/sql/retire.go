@@ -38,6 +38,13 @@ const anyDead = `SELECT 1 FROM turn WHERE ` + ofTheDead + ` LIMIT 1`
 const dropReplicas = `DELETE FROM replica WHERE seen_at < $1 AND NOT EXISTS
 	(SELECT 1 FROM turn WHERE turn.state = 'running' AND turn.replica = replica.name)`
 
+// Clock reads the clock of the database that replicas share.
+func (s *Store) Clock(ctx context.Context) (time.Time, error) {
+	var now int64
+	_, err := s.first(ctx, func(row scanner) error { return row.Scan(&now) }, readClock+s.dialect.Clock)
+	return timeOf(now), s.dialect.failed(err, "read the store's clock")
+}
+
 // Beat says that a replica lives, by the clock of the database that the replicas share. It goes beside the writer, so that no batch
 // that waits keeps it.
 func (s *Store) Beat(ctx context.Context, replica string) (mooring.Pulse, error) {

@@ -78,8 +78,8 @@ func (l *traffic) end() {
 	l.all.Wait()
 }
 
-// has checks that turns are in the store as their clients were told.
-func (p *product) has(turns []string) {
+// holds checks that turns are in the store as their clients were told.
+func (p *product) holds(turns []string) {
 	p.t.Helper()
 	for _, id := range turns {
 		if r := p.call(http.MethodGet, "/api/turns/"+id, ""); r.status != http.StatusOK || r.get("state") != "completed" {
@@ -132,9 +132,9 @@ func TestABackupUnderLoadHasAllThatWasSafe(t *testing.T) {
 	}
 	after := load.sofar(len(kept) + 20)
 	load.end()
-	p.has(after) // the server went on
+	p.holds(after) // the server went on
 	r := p.restored(file)
-	r.has(kept)
+	r.holds(kept)
 	if log := r.log.String(); strings.Contains(log, "level=ERROR") {
 		t.Errorf("the restored store's log:\n%s", log)
 	}
@@ -160,7 +160,7 @@ func TestABackupOfAKilledServersStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := p.restored(file)
-	r.has(kept)
+	r.holds(kept)
 	r.stop()
 	after, err := os.ReadFile(filepath.Join(p.dir, "mooring.db"))
 	if err != nil || !bytes.Equal(before, after) {
@@ -233,7 +233,7 @@ func TestADumpUnderLoadHasAllThatWasSafe(t *testing.T) {
 		t.Fatalf("psql: %v\n%s", err, out)
 	}
 	r := start(t, to.yaml("")+one(u))
-	r.has(kept)
+	r.holds(kept)
 	if got := r.chat("client-0-chat-0", "and now?").want(http.StatusOK); got.header.Get("X-Mooring-Upstream") != "u1; pin=hit" {
 		t.Errorf("upstream %q of a session that was restored", got.header.Get("X-Mooring-Upstream"))
 	}

@@ -112,7 +112,7 @@ func TestAlias(t *testing.T) {
 	t.Run("a first model whose upstreams are not well is passed over", func(t *testing.T) {
 		t.Parallel()
 		h, _, _ := apart(t)
-		h.Fleet.Get("a").Failed(h.Now())
+		ail(h.Fleet.Get("a"))
 		h.want(h.named("s", "fast", "first"), gone{"b", "", mooring.PinNew, mooring.WhyPolicy})
 	})
 	t.Run("one upstream may serve them all: the session stays with its model", func(t *testing.T) {

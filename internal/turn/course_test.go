@@ -65,11 +65,34 @@ func (h *house) want(req turn.Request, want gone) *sink {
 	return s
 }
 
-// pair is a house with two upstreams that answer well.
-func pair(t *testing.T, rules turn.Rules) (h *house, a, b *server) {
+// twoServers is a house with two upstreams that answer well.
+func twoServers(t *testing.T, rules turn.Rules) (h *house, a, b *server) {
 	t.Helper()
 	a, b = &server{answer: well}, &server{answer: well}
 	return newHouse(t, rules, a.spec("a", "next"), b.spec("b", "next")), a, b
+}
+
+// ail lets an upstream seem to be gone, heal lets it be there again.
+func ail(u *upstream.Upstream) {
+	for u.Up(time.Now()) {
+		visit(u, func(v *upstream.Visit) { v.Unanswered(time.Now()) })
+	}
+}
+
+func heal(u *upstream.Upstream) { visit(u, (*upstream.Visit).Began) }
+
+func visit(u *upstream.Upstream, told func(*upstream.Visit)) {
+	v := enter(u)
+	told(v)
+	v.Leave()
+}
+
+func enter(u *upstream.Upstream) *upstream.Visit {
+	v, err := u.Enter(context.Background(), upstream.Visitor{}, time.Now)
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 func failing() (int, http.Header, error) { return http.StatusServiceUnavailable, nil, nil }
@@ -77,7 +100,7 @@ func failing() (int, http.Header, error) { return http.StatusServiceUnavailable,
 // movedAway is a house whose session s began at a and had to move to b; a has nothing any more.
 func movedAway(t *testing.T, rules turn.Rules) (h *house, a, b *server) {
 	t.Helper()
-	h, a, b = pair(t, rules)
+	h, a, b = twoServers(t, rules)
 	h.want(h.chat("s", "first", ""), gone{"a", "", mooring.PinNew, mooring.WhyPolicy})
 	a.answer = failing
 	h.want(h.chat("s", "second", ""), gone{"b", "", mooring.PinMoved, mooring.WhyFailover})
@@ -116,9 +139,9 @@ func TestReturn(t *testing.T) {
 	t.Run("it stays as long as that one is not well", func(t *testing.T) {
 		t.Parallel()
 		h, _, _ := movedAway(t, returning)
-		h.Fleet.Get("a").Failed(time.Now())
+		ail(h.Fleet.Get("a"))
 		h.want(h.chat("s", "third", ""), there)
-		h.Fleet.Get("a").Succeeded()
+		heal(h.Fleet.Get("a"))
 		h.want(h.chat("s", "fourth", ""), back)
 	})
 	t.Run("a way back that fails leads where it was, and it is not lost", func(t *testing.T) {
@@ -208,7 +231,7 @@ func TestUpstreamThatIsRemoved(t *testing.T) {
 			t.Parallel()
 			rules := moving()
 			rules.Returns = returns
-			h, a, b := pair(t, rules)
+			h, a, b := twoServers(t, rules)
 			c := &server{answer: well}
 			sa, sb, sc := a.spec("a", "next"), b.spec("b", "next"), c.spec("c", "next")
 			h.configure(sa, sb, sc)
@@ -305,13 +328,13 @@ func TestInherit(t *testing.T) {
 	t.Run("an upstream that is not well, or full, is left to the policy", func(t *testing.T) {
 		t.Parallel()
 		h, _, _ := family(t, inheriting)
-		h.Fleet.Get("a").Failed(time.Now())
+		ail(h.Fleet.Get("a"))
 		if g, _, err := h.went(h.opencode(fmt.Sprintf(below, 1), above, "task")); err != nil || g.Upstream != "b" || g.Why != mooring.WhyPolicy {
 			t.Errorf("%+v, %v; want b, by the policy", g, err)
 		}
-		h.Fleet.Get("a").Succeeded()
-		h.Fleet.Get("a").Enter()
-		h.Fleet.Get("a").Enter()
+		heal(h.Fleet.Get("a"))
+		enter(h.Fleet.Get("a"))
+		enter(h.Fleet.Get("a"))
 		if g, _, err := h.went(h.opencode(fmt.Sprintf(below, 2), above, "task")); err != nil || g.Upstream != "b" || g.Why != mooring.WhyPolicy {
 			t.Errorf("%+v, %v; want b, by the policy", g, err)
 		}
@@ -357,7 +380,7 @@ func TestInherit(t *testing.T) {
 	})
 	t.Run("a fork begins where its source is, whatever is said of sub-agents", func(t *testing.T) {
 		t.Parallel()
-		h, _, _ := pair(t, moving())
+		h, _, _ := twoServers(t, moving())
 		thread := func(id, from string) turn.Request {
 			said := fmt.Sprintf(`{"session_id":%q,"thread_id":%q}`, id, id)
 			if from != "" {
@@ -414,7 +437,7 @@ func TestOrigin(t *testing.T) {
 	})
 	t.Run("whatever the session's pin says, which follows", func(t *testing.T) {
 		t.Parallel()
-		h, a, _ := pair(t, moving())
+		h, a, _ := twoServers(t, moving())
 		h.want(h.chat("s", "first", ""), gone{"a", "", mooring.PinNew, mooring.WhyPolicy})
 		a.answer = failing
 		h.want(h.chat("s", "second", ""), gone{"b", "", mooring.PinMoved, mooring.WhyFailover})
@@ -424,7 +447,7 @@ func TestOrigin(t *testing.T) {
 	})
 	t.Run("a maker that is gone is left for another, whose refusal is relayed once", func(t *testing.T) {
 		t.Parallel()
-		h, a, b := pair(t, moving())
+		h, a, b := twoServers(t, moving())
 		h.want(h.chat("s", "first", ""), gone{"a", "", mooring.PinNew, mooring.WhyPolicy})
 		a.answer = func() (int, http.Header, error) { return 0, nil, refused() }
 		b.answer = func() (int, http.Header, error) { return http.StatusBadRequest, nil, nil }
@@ -474,7 +497,7 @@ func TestOriginOfWhatAnUpstreamKeeps(t *testing.T) {
 	ids := []string{"0a1b2c3d-1111-4222-8333-444455550001", "0a1b2c3d-1111-4222-8333-444455550002", "0a1b2c3d-1111-4222-8333-444455550003"}
 	made := func(t *testing.T) (h *house, a, b *server) {
 		t.Helper()
-		h, a, b = pair(t, moving())
+		h, a, b = twoServers(t, moving())
 		a.body, b.body = response("resp_a"), response("resp_b")
 		h.want(h.request(mooring.Responses, responsesPath, `{"model":"fake-1","input":"one"}`, native, ids[0]), gone{"a", "", mooring.PinNew, mooring.WhyPolicy})
 		h.want(h.request(mooring.Responses, responsesPath, `{"model":"fake-1","input":"two"}`, native, ids[1]), gone{"b", "", mooring.PinNew, mooring.WhyPolicy})
@@ -501,7 +524,7 @@ func TestOriginOfWhatAnUpstreamKeeps(t *testing.T) {
 	})
 	t.Run("a container too", func(t *testing.T) {
 		t.Parallel()
-		h, a, b := pair(t, moving())
+		h, a, b := twoServers(t, moving())
 		answer := func(*http.Request) string {
 			return `{"type":"message","role":"assistant","content":[{"type":"text","text":"4"}],"stop_reason":"end_turn","container":{"id":"container_1","expires_at":"x"}}`
 		}
@@ -513,69 +536,6 @@ func TestOriginOfWhatAnUpstreamKeeps(t *testing.T) {
 		h.want(say("s2", `"container":"container_1",`), gone{"a", "", mooring.PinNew, mooring.WhyOrigin})
 		h.want(say("s3", `"container":"container_9",`), gone{"b", "", mooring.PinNew, mooring.WhyPolicy})
 	})
-}
-
-func TestSpill(t *testing.T) {
-	t.Parallel()
-	full := func(t *testing.T, set func(a, b *upstream.Spec)) *house {
-		t.Helper()
-		a, b := &server{answer: well}, &server{answer: well}
-		sa, sb := a.spec("a", "next"), b.spec("b", "next")
-		sa.MaxInFlight = 1
-		if set != nil {
-			set(&sa, &sb)
-		}
-		h := newHouse(t, moving(), sa, sb)
-		h.want(h.chat("s", "first", ""), gone{"a", "", mooring.PinNew, mooring.WhyPolicy})
-		h.Fleet.Get("a").Enter()
-		return h
-	}
-	stays := gone{"a", "", mooring.PinHit, mooring.WhyPin}
-	t.Run("a turn goes elsewhere, its session does not", func(t *testing.T) {
-		t.Parallel()
-		h := full(t, nil)
-		s := h.want(h.chat("s", "second", ""), gone{"b", "", "", mooring.WhySpilled})
-		pins, err := h.store.Pins(t.Context(), "acme", s.about.Session)
-		if err != nil || len(pins) != 1 || pins[0].Upstream != "a" || pins[0].Home.Upstream != "" {
-			t.Errorf("pins %+v, %v; want the one at a as it was", pins, err)
-		}
-		h.Fleet.Get("a").Leave()
-		h.want(h.chat("s", "third", ""), stays)
-	})
-	t.Run("one that fails there goes to its session's own", func(t *testing.T) {
-		t.Parallel()
-		var b *server
-		h := full(t, func(_, sb *upstream.Spec) { b = sb.Builtin.(*server) })
-		b.answer = failing
-		h.want(h.chat("s", "second", ""), stays)
-	})
-	for rule, tt := range map[string]struct {
-		set  func(a, b *upstream.Spec)
-		then func(h *house)
-		said []string // and sealed; nil for a plain question
-	}{
-		"not from a server with state":        {set: func(a, _ *upstream.Spec) { a.Remote = true }},
-		"not to one":                          {set: func(_, b *upstream.Spec) { b.Remote = true }},
-		"not where none but the own is asked": {set: func(a, _ *upstream.Spec) { a.Failover = "wait" }},
-		"not to one that takes no more either": {
-			set: func(_, b *upstream.Spec) { b.MaxInFlight = 1 }, then: func(h *house) { h.Fleet.Get("b").Enter() },
-		},
-		"not to one that is not well":        {then: func(h *house) { h.Fleet.Get("b").Failed(time.Now()) }},
-		"not where only the own can read it": {said: []string{"first", "second"}},
-	} {
-		t.Run(rule, func(t *testing.T) {
-			t.Parallel()
-			h := full(t, tt.set)
-			if tt.then != nil {
-				tt.then(h)
-			}
-			req := h.chat("s", "second", "")
-			if tt.said != nil {
-				req = h.sealed("s", tt.said...)
-			}
-			h.want(req, stays)
-		})
-	}
 }
 
 // counted is the store as a Picker reads it, with the reads that it takes.
@@ -596,7 +556,7 @@ func (c *counted) MadeAt(ctx context.Context, t mooring.Tenant, m mooring.Messag
 
 func TestWarmSessionTakesNoReads(t *testing.T) {
 	t.Parallel()
-	h, _, _ := pair(t, moving())
+	h, _, _ := twoServers(t, moving())
 	c := &counted{Store: h.store}
 	h.Route = route.New(route.Options{Store: c, Log: h.Record, Logger: h.Log, Now: time.Now, Policy: route.RoundRobin, PinIdle: time.Hour})
 	said := []string{"first"}

@@ -63,6 +63,7 @@ func TestNewChatWhileATurnRunsElsewhere(t *testing.T) {
 		t.Run(command, func(t *testing.T) {
 			t.Parallel()
 			heard(t, func(t *testing.T, d *database) {
+				t.Helper()
 				u := upstreamtest.New(t)
 				a, b := twins(t, d, one(u))
 				first := a.chat("t", "hello").want(http.StatusOK)
@@ -99,10 +100,11 @@ func TestNewChatWhileATurnRunsElsewhere(t *testing.T) {
 func TestTurnIsStoppedFromElsewhere(t *testing.T) {
 	t.Parallel()
 	heard(t, func(t *testing.T, d *database) {
+		t.Helper()
 		u := upstreamtest.New(t)
 		never := make(chan struct{})
 		defer close(never)
-		u.Always(upstreamtest.Reply{Text: "one two", HoldAt: never, At: 3})
+		u.Always(upstreamtest.Reply{Text: "one two", HoldAt: never, At: 2})
 		a, b := twins(t, d, one(u))
 		l := a.open(sendPath, sends("sessionKey", "deck", "message", "tell me"))
 		run := l.runOf()
@@ -125,7 +127,7 @@ func TestTurnIsStoppedFromElsewhere(t *testing.T) {
 
 // C-4: a turn that one replica runs is followed at another one, from the first byte on and while it comes; the events and their numbers
 // are the same.
-func TestTurnIsFollowedElsewhere(t *testing.T) {
+func TestTurnIsFollowedElsewhere(t *testing.T) { //nolint:tparallel // its steps share two replicas and one upstream
 	t.Parallel()
 	u := upstreamtest.New(t)
 	a, b := twins(t, newDatabase(t), one(u))
@@ -253,6 +255,7 @@ func TestConcurrencyOverReplicas(t *testing.T) {
 	t.Run("queue, which is the rule where the upstream keeps the conversation", func(t *testing.T) {
 		t.Parallel()
 		heard(t, func(t *testing.T, d *database) {
+			t.Helper()
 			u := upstreamtest.New(t)
 			a, b := twins(t, d, "upstreams:\n"+upstreamYAML("u1", u.URL, "key: k", "state: remote"))
 			a.chat("t", "hello").want(http.StatusOK)

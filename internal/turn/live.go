@@ -67,6 +67,9 @@ func (l *Live) Read(ctx context.Context, from int) (fresh []byte, ended bool, er
 		var news <-chan struct{}
 		fresh, ended, news = l.tape.after(from)
 		if len(fresh) > 0 || ended {
+			if l.ask != nil {
+				l.over = 0
+			}
 			return fresh, ended, nil
 		}
 		select {

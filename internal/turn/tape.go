@@ -60,6 +60,7 @@ type tape struct {
 	counted   int  // of those that the tapes share
 	short     bool // bytes are missing behind those that are there
 	followed  bool // somebody else may read it
+	played    bool // another replica has sent something of it
 	told      bool // begun is closed
 	wrote     bool // the turn is written down, or the chat is reset
 	ended     bool

@@ -93,7 +93,7 @@ func (t *tape) play(p peer.Piece, turn mooring.Turn) int {
 		t.mu.Unlock()
 		return t.size
 	}
-	if known {
+	if t.played = true; known {
 		t.protocol, t.about, t.head = f.Protocol, f.About, Head{Status: f.Status, Length: f.Length}
 	}
 	if skip := t.size - p.At; skip >= 0 && skip < len(p.Data) {
@@ -117,8 +117,12 @@ func (t *tape) play(p peer.Piece, turn mooring.Turn) int {
 	return have
 }
 
-// unheard is how often a turn of another replica is seen to have ended, without a word of that, before its end is told from the record.
-const unheard = 3
+// How often in a row a turn of another replica is seen to have ended, without a word of it, before its end is told from the record: soon
+// where nothing of it has ever come, later where some of it may be on its way still.
+const (
+	unheard = 2
+	delayed = 8
+)
 
 // inquire looks whether a turn of another process has ended.
 func (l *Live) inquire(ctx context.Context) error {
@@ -129,12 +133,18 @@ func (l *Live) inquire(ctx context.Context) error {
 	if now.State == mooring.Running && now.Replica == l.of {
 		return nil
 	}
-	if l.over++; l.leave != nil && l.over < unheard {
+	l.tape.mu.Lock()
+	patience := unheard
+	if l.tape.played {
+		patience = delayed
+	}
+	l.over++
+	late := l.leave == nil || l.over >= patience
+	l.tape.short = l.tape.short || late
+	l.tape.mu.Unlock()
+	if !late {
 		return nil
 	}
-	l.tape.mu.Lock()
-	l.tape.short = true
-	l.tape.mu.Unlock()
 	if now.State == mooring.Running {
 		l.tape.end(now, errAgain())
 		return nil

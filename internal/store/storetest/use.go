@@ -151,7 +151,7 @@ func useTests() []test {
 		}},
 		{"what a key has spent stays spent, summed up or deleted", func(t *testing.T, s Store) {
 			someUse(t, s)
-			apply(t, s, &mooring.Retire{Replica: "replica-b", At: hours(2)})
+			retire(t, s, "replica-b", hours(2))
 			for _, change := range []func(){
 				func() {}, func() { sumUp(t, s, hours(10)) }, func() { apply(t, s, &mooring.Delete{Tenant: tenant, Session: sessionID(1)}) }, func() { sumUp(t, s, hours(40)) },
 			} {

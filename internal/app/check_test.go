@@ -118,12 +118,6 @@ func TestCheckStoreAndConfiguration(t *testing.T) {
 			true, "ok   store postgres://u:xxxxx@h/d",
 		},
 		{
-			"keys without effect are named",
-			func(c *config.Config) { c.Models = map[string][]string{"fast": {"x"}} },
-			app.CheckDeps{},
-			true, "note models: no effect yet",
-		},
-		{
 			"a collector that takes traces is fine",
 			func(c *config.Config) {
 				c.Telemetry.OTLP = config.CollectorURL(strings.Replace(taking.URL, "http://", "http://u:hidden@", 1))

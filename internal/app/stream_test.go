@@ -167,7 +167,7 @@ func TestBrokenStreams(t *testing.T) {
 			if s.get("state") != "failed" {
 				t.Errorf("session is %v, want failed", s.get("state"))
 			}
-			if metrics := string(p.call(http.MethodGet, "/metrics", "").want(http.StatusOK).body); !strings.Contains(metrics, `mooring_turns_total{protocol="chat",state="failed",upstream="u1"} 1`) {
+			if metrics := string(p.call(http.MethodGet, "/metrics", "").want(http.StatusOK).body); !strings.Contains(metrics, `mooring_turns_total{kind="main",protocol="chat",state="failed",upstream="u1"} 1`) {
 				t.Errorf("no failure is counted:\n%s", metrics)
 			}
 			if got := p.turnState(p.stream("s", "go on").want(http.StatusOK)); got != "completed" {

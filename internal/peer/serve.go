@@ -107,10 +107,13 @@ func (x *Exchange) stream(ctx context.Context, key served, s *serving, source So
 			told = facts
 		}
 		for first := true; first || len(fresh) > 0; first = false {
-			n := max(0, min(len(fresh), most-len(facts)))
+			n := max(0, min(len(fresh), most-len(told)))
 			m := &message{Op: opPiece, Number: key.number, At: at, Data: fresh[:n], Ended: ended && n == len(fresh)}
 			if facts != nil {
 				m.Facts, facts = facts, nil
+			}
+			if m.Ended { // how it ended is known with its last piece alone
+				m.Facts = told
 			}
 			x.send(ctx, key.name, m)
 			at, fresh = at+n, fresh[n:]

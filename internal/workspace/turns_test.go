@@ -127,7 +127,7 @@ func TestTurnJSON(t *testing.T) {
 	wantDone := `{"id":"trn_1","session_id":"` + one + `","kind":"main","protocol":"messages","model":"echo","stream":true,` +
 		`"state":"completed","status":200,"error_code":null,"upstream":"demo","account":"first","pin":"new","identity":"header:x-session-id",` +
 		`"evidence":[{"signal":"header:x-session-id","value":"talk","use":"decided"}],` +
-		`"attempts":[{"upstream":"demo","account":null,"state":"failed","status":500,"reason":"the upstream failed",` +
+		`"attempts":[{"upstream":"demo","account":null,"why":null,"alias":null,"model":"echo","tries":1,"state":"failed","status":500,"reason":"the upstream failed",` +
 		`"usage":{"input_tokens":null,"output_tokens":null,"cache_read_tokens":null,"cache_write_tokens":null},` +
 		`"started_at":"2026-11-29T09:01:00.123Z","ended_at":"2026-11-29T09:01:01.123Z","duration_ms":1000}],` +
 		`"usage":{"input_tokens":3,"output_tokens":4,"cache_read_tokens":null,"cache_write_tokens":null},"cost_usd":0.00492,` +

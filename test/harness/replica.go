@@ -50,10 +50,13 @@ func (s *Stage) NewReplica(name, settings string) (*Replica, error) {
 	}
 	s.Defer(func() {
 		r.Kill()
-		r.http.CloseIdleConnections()
+		r.CloseIdleConnections()
 	})
 	return r, r.Configure(fmt.Sprintf("listen: %s\nsecret: %s\n%s", addr, Secret, settings))
 }
+
+// CloseIdleConnections lets go of the connections that asking it for something has left.
+func (r *Replica) CloseIdleConnections() { r.http.CloseIdleConnections() }
 
 // Configure writes the configuration file; the next start or SIGHUP reads it.
 func (r *Replica) Configure(yaml string) error {

@@ -76,9 +76,9 @@ const (
 	// spareGoroutines and spareFiles are what may be there more after a while: the runtime's own, and a connection that a look at the
 	// figures itself holds.
 	spareGoroutines, spareFiles = 6, 4
-	// poolOf is how many connections a replica may hold to its database: eight for reading and two for writing, which are closed
-	// after a minute without use, and the one that listens for what other replicas say.
-	poolOf = 11
+	// poolOf is how many connections a replica may hold to its database: eight for reading, two for writing and two for telling other
+	// replicas, which are closed after a minute without use, and the one that listens to them.
+	poolOf = 13
 	// A heap that does not leak may still stand at another place between two collections; the runtime gives memory back slowly.
 	spareShare, spareBytes = 0.20, 24 << 20
 	// steady is how long a run has to be for the caches to have been full for most of it.

@@ -173,6 +173,9 @@ const kept = 95 * time.Second
 // not waited for, the upstreams close theirs.
 func (s *soak) quiet(ctx context.Context) error {
 	s.transport.CloseIdleConnections()
+	for _, r := range s.replicas {
+		r.CloseIdleConnections()
+	}
 	s.models.Forget()
 	if s.idle < kept {
 		for _, server := range s.models.Servers {

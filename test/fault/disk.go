@@ -13,8 +13,9 @@ import (
 	"mooring/test/harness"
 )
 
-// diskSize is small, so that it is soon full, and large enough for fifty repetitions.
-const diskSize = "48m"
+// diskSize is small, so that it is soon full, and large enough for what SQLite lets its log grow to under load (64 MiB) and as much again,
+// which emptying it takes.
+const diskSize = "192m"
 
 // onSmallDisk plays on a disk of memory where it may be mounted, else in the folder of the run with a bound on the size of files.
 func onSmallDisk(ctx context.Context, p *play) (*cast, error) {

@@ -13,9 +13,13 @@ const (
 	silence = 12 * time.Second
 	// oldSilence is that of replicas of an older version, which say every 10 s that they live.
 	oldSilence = 25 * time.Second
-	// gap is the longest time between two beats of a replica that was there without a break. Who was away itself cannot tell whether
-	// others were silent, or the database was: it listens for as long as the silence takes before it judges.
+	// gap is the longest time between two beats, of whichever replica, that leaves no doubt that the database could be reached
+	// meanwhile. After a longer one nobody can tell whether the others were silent or the database was: nobody is given up until
+	// beats have come without a break for as long as the silence takes. It need not be one replica's: of a few that are killed all the
+	// time, none may live for that long.
 	gap = 6 * time.Second
+	// everybody is the name under which the beats of all replicas are kept together.
+	everybody = ""
 	// forgotten is how long the name of a replica that runs nothing is kept.
 	forgotten = 24 * time.Hour
 )
@@ -31,7 +35,7 @@ const beat = `INSERT INTO replica (name, seen_at, since) VALUES ($1, $2, $2)
 const ofTheDead = `turn.state = 'running' AND turn.replica <> $1 AND NOT EXISTS (SELECT 1 FROM replica
 	WHERE replica.name = turn.replica AND replica.seen_at > CASE WHEN replica.since = 0 THEN CAST($3 AS BIGINT) ELSE CAST($2 AS BIGINT) END)`
 
-const aliveReplicas = `SELECT count(*) FROM replica WHERE seen_at > $1 OR name = $2`
+const aliveReplicas = `SELECT count(*) FROM replica WHERE name <> '' AND (seen_at > $1 OR name = $2)`
 
 const anyDead = `SELECT 1 FROM turn WHERE ` + ofTheDead + ` LIMIT 1`
 
@@ -72,6 +76,9 @@ func (s *Store) pulse(ctx context.Context, replica string) (mooring.Pulse, error
 	}
 	p := mooring.Pulse{Now: timeOf(now), Since: timeOf(since)}
 	if err := s.write.QueryRowContext(ctx, aliveReplicas, now-silence.Microseconds(), replica).Scan(&p.Alive); err != nil {
+		return p, err
+	}
+	if err := s.write.QueryRowContext(ctx, beat, everybody, now, gap.Microseconds()).Scan(&since); err != nil {
 		return p, err
 	}
 	if since > now-silence.Microseconds() {
@@ -116,7 +123,7 @@ const heardSince = `SELECT since FROM replica WHERE name = $1`
 
 const retireTurns = `UPDATE turn SET state = 'interrupted', ended_at = $4 WHERE ` + ofTheDead + ` RETURNING tenant, session, id, replica`
 
-// retire ends the turns of the dead. Where others may live, who has not been there for long enough itself leaves them alone.
+// retire ends the turns of the dead. Where others may live, they are left alone until the database has been there for long enough.
 func (w *writer) retire(ctx context.Context, c *mooring.Retire) error {
 	c.Turns, c.Err = 0, nil
 	now, err := w.now(ctx, c.At)
@@ -127,7 +134,7 @@ func (w *writer) retire(ctx context.Context, c *mooring.Retire) error {
 	if !w.dialect.Alone {
 		late, older = now-silence.Microseconds(), now-oldSilence.Microseconds()
 		since := now
-		if _, err = w.first(ctx, []any{&since}, heardSince, text(c.Replica)); err != nil || since > late {
+		if _, err = w.first(ctx, []any{&since}, heardSince, everybody); err != nil || since > late {
 			return err
 		}
 	}

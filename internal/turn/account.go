@@ -38,8 +38,12 @@ func ofAccount(status int) bool {
 // switchAccount aims at an account of the target that this turn has not asked, and that does not rest. Where the server keeps the
 // conversation there is none: it would not know it under another account.
 func (t *running) switchAccount(ctx context.Context) bool {
-	if t.target.Failover != "next" || t.target.Remote || len(t.target.Accounts) < 2 || t.settle(ctx) != nil {
+	from := t.target
+	if from.Failover != failoverNext || from.Remote || len(from.Accounts) < 2 || t.settle(ctx) != nil || t.target.Upstream != from.Upstream {
 		return false
+	}
+	if t.target.account.Name != from.account.Name { // that of a turn which was faster
+		return true
 	}
 	left := route.Candidate{Name: t.target.Name}
 	for _, a := range t.target.Accounts {
@@ -51,9 +55,12 @@ func (t *running) switchAccount(ctx context.Context) bool {
 		return false
 	}
 	to := t.target
-	to.account = t.target.Account(route.AccountFor(string(t.found.Known.ID), left))
-	if to.mark == mooring.PinHit {
-		to.mark, t.bound = mooring.PinMoved, t.side()
+	to.account, to.why = t.target.Account(route.AccountFor(string(t.found.Known.ID), left)), mooring.WhyFailover
+	switch {
+	case t.side():
+		to.mark = ""
+	case to.mark == mooring.PinHit:
+		to.mark, t.bound = mooring.PinMoved, false
 	}
 	t.setTarget(to)
 	return true

@@ -101,7 +101,7 @@ func (t *running) again(ctx context.Context) error {
 	t.forgetRemote()
 	t.fresh = true
 	resumed := t.resumed
-	if err := t.identify(ctx); err != nil {
+	if err := t.look(ctx); err != nil { // it may have waited for long
 		return err
 	}
 	if err := t.once(ctx); err != nil {

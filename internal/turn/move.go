@@ -37,28 +37,28 @@ func (t *running) next(ctx context.Context, tried asked) bool {
 	if t.target.Failover != failoverNext && t.target.why != mooring.WhyReturned || ctx.Err() != nil || t.keptAt == t.target.Name {
 		return false
 	}
+	from := t.target.Upstream
+	if t.settle(ctx) != nil { // who else there is to be asked may be others after that
+		return false
+	}
 	left := slices.DeleteFunc(route.Ranked(route.Rendezvous, string(t.turn.Session), 0, t.choices), func(c route.Candidate) bool {
-		return tried[askedOf(c)] || !t.mayCarry(t.target.Upstream, c) || !t.takes(c)
+		return tried[askedOf(c)] || !t.mayCarry(from, c) || !t.takes(c)
 	})
 	if len(left) == 0 {
 		return t.comeBack(tried)
-	}
-	if t.settle(ctx) != nil {
-		return false
 	}
 	pin, err := t.Route.Find(ctx, t.turn.Tenant, t.turn.Session, t.choices)
 	if err != nil {
 		return false
 	}
-	to := t.first(left, mooring.WhyFailover)
-	to.mark = mooring.PinNew
+	to := t.marked(t.first(left, mooring.WhyFailover), mooring.PinNew)
 	switch at := atPin(left, pin); {
 	case at >= 0:
 		t.pin = pin
 		here := t.position(left[at])
 		to = course{here, t.accountAt(here, pin.Account, t.found.Known.ID), mooring.PinHit, mooring.WhyPin}
 	case t.pin != nil && t.pin.Bound:
-		to.mark = mooring.PinMoved
+		to = t.marked(to, mooring.PinMoved)
 	}
 	if t.skipped.spills && to.mark != mooring.PinHit { // its session stays where it is
 		to.mark, to.why = mooring.PinSpill, mooring.WhySpilled

@@ -90,21 +90,28 @@ func (t *running) fit(c route.Candidate, tried asked) bool {
 	return !tried[askedOf(c)] && t.mayCarry(t.target.Upstream, c) && t.takes(c) && !u.Full() && u.Up(t.Now())
 }
 
-// takes says that a turn which goes elsewhere may go there: the candidate is not drained, and has not asked to be left alone. A turn
-// that only spills brings no conversation to a server that keeps them, and asks for the model that its session got.
+// takes says that a turn which goes elsewhere may go there: the candidate is not drained, or is the session's own, and has not asked to
+// be left alone. A turn that only spills brings no conversation to a server that keeps them, and asks for the model that its session got.
 func (t *running) takes(c route.Candidate) bool {
 	u := t.upstreamOf(c)
-	return !u.Drained() && !rests(u.Resting(t.Now())) && (!t.skipped.spills || !u.Remote && c.Model == t.target.model)
+	own := atPin([]route.Candidate{c}, t.pin) == 0
+	return (own || !u.Drained()) && !rests(u.Resting(t.Now())) && (!t.skipped.spills || !u.Remote && c.Model == t.target.model)
 }
 
-// avoids says of which standing of its target the turn rather goes elsewhere. A session that is at home there is moved only where it
-// would be moved after asking, too.
+// atHome says that the turn is to go where it is aimed, and nowhere else as long as that one can be asked: its session is at home there,
+// or what it holds was made there.
+func (t *running) atHome() bool {
+	return t.target.mark == mooring.PinHit || t.target.why == mooring.WhyOrigin
+}
+
+// avoids says of which standing of its target the turn rather goes elsewhere. One that is at home there leaves only where it would
+// after asking, too.
 func (t *running) avoids(s upstream.Standing) bool {
 	on := t.Rules().FailoverOn
 	switch {
 	case s == upstream.Well:
 		return false
-	case t.target.mark != mooring.PinHit:
+	case !t.atHome():
 		return true
 	case s == upstream.Erring:
 		return on.Any5xx
@@ -115,7 +122,7 @@ func (t *running) avoids(s upstream.Standing) bool {
 // shuns says that the target, or the turn's account there, has asked to be left alone for a while.
 func (t *running) shuns() bool {
 	r := t.target.Rest(t.target.account.Name, t.Now())
-	return rests(r) && (t.target.mark != mooring.PinHit || t.moves(forward.Outcome{State: mooring.Failed, Early: true}, r.Status))
+	return rests(r) && (!t.atHome() || t.moves(forward.Outcome{State: mooring.Failed, Early: true}, r.Status))
 }
 
 // elsewhere aims at a candidate that can take the turn now; false where there is none. A session whose own upstream is full stays
@@ -125,13 +132,14 @@ func (t *running) elsewhere(ctx context.Context, tried asked, why error) bool {
 		return false
 	}
 	from := berth{t.target, t.bound, t.remote, t.moved}
-	if errors.Is(why, upstream.ErrFull) && t.target.mark == mooring.PinHit {
+	if errors.Is(why, upstream.ErrFull) && t.atHome() {
 		if t.target.Remote || t.isSealed() { // what it keeps, or alone can read, goes nowhere else
 			return false
 		}
 		t.skipped.spills = true
 	}
 	if !t.free(tried) || !t.next(ctx, tried) {
+		t.skipped.spills = false // it waits, and if that fails it moves as any
 		return false
 	}
 	if t.skipped.home == nil {

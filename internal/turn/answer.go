@@ -72,7 +72,7 @@ func (t *running) unanswered(ctx context.Context, a mooring.Attempt, err error, 
 		if t.another(ctx, &a, nil, tried) {
 			return true, nil
 		}
-		if t.wait.began() && ctx.Err() == nil {
+		if t.wait.began() && ctx.Err() == nil && out.Code != mooring.CodeUpstreamTimeout {
 			err = t.inVain(err)
 			out.Code = mooring.CodeOf(err)
 		}

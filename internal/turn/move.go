@@ -7,6 +7,7 @@ import (
 
 	"mooring"
 	"mooring/internal/route"
+	"mooring/internal/upstream"
 )
 
 // The ways of routing.failover.
@@ -25,7 +26,8 @@ func askedOf(c route.Candidate) mooring.Spot { return mooring.Spot{Upstream: c.N
 func (t *running) another(ctx context.Context, a *mooring.Attempt, h http.Header, tried asked) bool {
 	if t.target.Failover == failoverWait && t.target.why != mooring.WhyReturned {
 		now := t.Now()
-		return ctx.Err() == nil && t.wait.again(now, a.StartedAt, notBefore(h, now))
+		notBefore, _ := upstream.RetryAfter(h, now)
+		return ctx.Err() == nil && t.wait.again(now, a.StartedAt, notBefore)
 	}
 	return t.next(ctx, tried)
 }

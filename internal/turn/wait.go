@@ -2,8 +2,6 @@ package turn
 
 import (
 	"context"
-	"net/http"
-	"strconv"
 	"time"
 
 	"mooring"
@@ -41,18 +39,6 @@ func (p *patience) again(now, began time.Time, notBefore time.Duration) bool {
 	return true
 }
 
-// notBefore is how long an upstream says that it is not to be asked again; 0 where it says nothing that can be read.
-func notBefore(h http.Header, now time.Time) time.Duration {
-	said := h.Get("Retry-After")
-	if n, err := strconv.Atoi(said); err == nil {
-		return time.Duration(min(max(n, 0), int(time.Hour/time.Second))) * time.Second
-	}
-	if at, err := http.ParseTime(said); err == nil {
-		return max(at.Sub(now), 0)
-	}
-	return 0
-}
-
 // rest pauses before the next try, where there is one to be waited for; the end of the context ends it.
 func (p *patience) rest(ctx context.Context) {
 	if !p.began() {
@@ -69,7 +55,7 @@ func (p *patience) rest(ctx context.Context) {
 // retryAfterWait is what a client is told to wait whose upstream was waited for in vain.
 const retryAfterWait = 5 * time.Second
 
-// inVain is the error of a turn whose upstream was waited for and did not answer.
+// inVain is the error of a turn whose upstream was waited for and could not be reached.
 func (t *running) inVain(err error) error {
 	return &mooring.Error{
 		Code: mooring.CodeUpstreamUnavailable, Safe: "The upstream " + string(t.target.Name) + " could not be reached for " + longestWait.String() + "; try again, or ask whoever runs it.",

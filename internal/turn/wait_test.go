@@ -123,6 +123,40 @@ func TestWait(t *testing.T) {
 			},
 			status: http.StatusServiceUnavailable, tries: []int{0},
 		},
+		"however much that is": {
+			then: func(time.Duration) (int, http.Header, error) {
+				return http.StatusServiceUnavailable, http.Header{"Retry-After": {"99999999999999999999999"}}, nil
+			},
+			status: http.StatusServiceUnavailable, tries: []int{0},
+		},
+		"a date says when, too": {
+			then: func(since time.Duration) (int, http.Header, error) {
+				if since < 6*time.Second {
+					return http.StatusServiceUnavailable, http.Header{"Retry-After": {time.Now().Add(7 * time.Second).UTC().Format(http.TimeFormat)}}, nil
+				}
+				return well()
+			},
+			status: http.StatusOK, from: 6 * time.Second, to: 7 * time.Second, tries: []int{0, 0},
+		},
+		"what says nothing is not kept": {
+			then: func(since time.Duration) (int, http.Header, error) {
+				if since < time.Second {
+					return http.StatusServiceUnavailable, http.Header{"Retry-After": {"-5"}}, nil
+				}
+				return well()
+			},
+			status: http.StatusOK, from: time.Second, to: 2 * time.Second, tries: []int{4, 0},
+		},
+		"one that is there and gives no answer in time is late, not away": {
+			then: func(since time.Duration) (int, http.Header, error) {
+				if since < time.Second {
+					return 0, nil, refused()
+				}
+				time.Sleep(time.Minute)
+				return 0, nil, context.Canceled
+			},
+			code: mooring.CodeUpstreamTimeout, from: time.Minute, to: 2 * time.Minute, tries: []int{4, 0},
+		},
 		"a refusal is relayed at once": {
 			then:   func(time.Duration) (int, http.Header, error) { return http.StatusTooManyRequests, nil, nil },
 			status: http.StatusTooManyRequests, tries: []int{0},
@@ -138,7 +172,7 @@ func TestWait(t *testing.T) {
 				if err == nil != (tt.code == "") || err != nil && mooring.CodeOf(err) != tt.code || took < tt.from || took > tt.to || s.head.Status != tt.status {
 					t.Errorf("error %v, status %d after %v; want %q, %d between %v and %v", err, s.head.Status, took, tt.code, tt.status, tt.from, tt.to)
 				}
-				if e, ok := errors.AsType[*mooring.Error](err); ok && (e.RetryAfter < time.Second || !strings.Contains(e.Safe, "upstream a ")) {
+				if e, ok := errors.AsType[*mooring.Error](err); ok && (e.Code == mooring.CodeUpstreamUnavailable && e.RetryAfter < time.Second || !strings.Contains(e.Safe, "upstream a ")) {
 					t.Errorf("%q with Retry-After %v, want the upstream's name and a time", e.Safe, e.RetryAfter)
 				}
 				if n := b.asked.Load(); n != 0 {

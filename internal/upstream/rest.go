@@ -165,7 +165,7 @@ func (u *Upstream) AccountCounts(now time.Time) []AccountCount {
 
 // heed notes what an answer asks of those who come next. A client's own credential says nothing of others'.
 func (u *Upstream) heed(a mooring.AccountName, status int, header http.Header, now time.Time) {
-	pause, told := retryAfter(header, now)
+	pause, told := RetryAfter(header, now)
 	until := Rest{Status: status}
 	if told {
 		until.Until = now.Add(pause)
@@ -186,8 +186,9 @@ func (u *Upstream) heed(a mooring.AccountName, status int, header http.Header, n
 	}
 }
 
-// retryAfter reads Retry-After (RFC 9110, 10.2.3): seconds or a date. What is neither, or lies in the past, says nothing.
-func retryAfter(header http.Header, now time.Time) (time.Duration, bool) {
+// RetryAfter reads Retry-After (RFC 9110, 10.2.3): seconds or a date. What is neither, or lies in the past, says nothing; what is
+// longer than a day says a day.
+func RetryAfter(header http.Header, now time.Time) (time.Duration, bool) {
 	value := strings.TrimSpace(header.Get("Retry-After"))
 	if value == "" {
 		return 0, false

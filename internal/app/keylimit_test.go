@@ -124,7 +124,7 @@ func TestModelsOfAKeyAreAllThatItSees(t *testing.T) {
 	if r := p.as("KB").call(http.MethodGet, "/v1/models", "").want(http.StatusOK); r.get("data", 0, "id") != "big-1" {
 		t.Errorf("another key's models: %s", r.body)
 	}
-	alice.page("new", "which model?").want(http.StatusOK)
+	alice.page("new", "which model?", "model", "").want(http.StatusOK)
 	posts := u.Posts()
 	if body := string(posts[len(posts)-1].Body()); !strings.Contains(body, `"fake-1"`) {
 		t.Errorf("a page that names no model asks %s, want one of the key's", body)

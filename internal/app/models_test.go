@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"mooring/internal/upstreamtest"
@@ -52,5 +53,32 @@ func TestModelsAreAskedForInTheClientsProtocol(t *testing.T) {
 		if got := len(s.Requests()); got != 1 {
 			t.Errorf("%s was asked %d times, want once", name, got)
 		}
+	}
+}
+
+// A key sees the names that it may use, though not the models that they stand for, and though one upstream is gone.
+func TestAliasesOfAKey(t *testing.T) {
+	t.Parallel()
+	u, gone := upstreamtest.New(t), upstreamtest.New(t)
+	gone.Down()
+	p := start(t, limited(u, "models: [fast]")+upstreamYAML("u2", gone.URL, `models: ["other-*"]`, "key: none")+
+		"models: {fast: [fake-1], slow: [fake-1], nothing: [nobody-has-it]}\n")
+	listed := func(key string) (ids []string) {
+		r := p.as(key).call(http.MethodGet, "/v1/models", "").want(http.StatusOK)
+		list, _ := r.get("data").([]any)
+		for i := range list {
+			ids = append(ids, fmt.Sprint(r.get("data", i, "id")))
+		}
+		return ids
+	}
+	if got := listed("KA"); !slices.Equal(got, []string{"fast"}) {
+		t.Errorf("a key that may use fast sees %v", got)
+	}
+	if got := listed("KB"); !slices.Contains(got, "fast") || !slices.Contains(got, "slow") || !slices.Contains(got, "fake-1") {
+		t.Errorf("a key that may use all sees %v", got)
+	}
+	p.as("KA").page("new", "which model?", "model", "").want(http.StatusOK)
+	if body := string(u.LastPost(t).Body()); !strings.Contains(body, `"fake-1"`) {
+		t.Errorf("a page that names no model asks %s, want what fast stands for", body)
 	}
 }

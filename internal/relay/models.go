@@ -64,21 +64,24 @@ func (a *API) listModels(r *http.Request) (*modelList, error) {
 	all := a.Fleet.All()
 	found := make([][]json.RawMessage, len(all))
 	errs := make([]error, len(all))
+	asked := 0
 	var wg sync.WaitGroup
 	for i, u := range all {
 		if u.KeyMode == upstream.KeyClient && !u.Understands(spoken(r)) {
 			continue // the client's own credential is for a server of its own protocol
 		}
+		asked++
 		wg.Go(func() { found[i], errs[i] = a.modelsOf(r.Context(), caller, u) }) //nolint:contextcheck // it is the request's
 	}
 	wg.Wait()
 	list := a.merge(caller, all, found)
-	if len(list.Data) == 0 {
-		if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
-			return nil, errs[i]
-		}
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if len(errs) < asked { // where nobody answers, nobody can say what an alias stands for
+		a.addAliases(caller, list)
 	}
-	a.addAliases(list)
+	if len(list.Data) == 0 && len(errs) > 0 {
+		return nil, errs[0]
+	}
 	return list, nil
 }
 
@@ -134,15 +137,14 @@ type alias struct {
 	OwnedBy     string    `json:"owned_by"`
 }
 
-// addAliases adds the names that stand for models, as far as one of those is served, and no model that has the name is listed.
-func (a *API) addAliases(list *modelList) {
+// addAliases adds the names that stand for models and that the caller may use, unless a model that has the name is listed.
+func (a *API) addAliases(caller mooring.Caller, list *modelList) {
 	listed := map[string]bool{}
 	for _, raw := range list.Data {
 		listed[idOf(raw)] = true
 	}
-	aliases := a.rules.Load().Aliases
-	for _, name := range slices.Sorted(maps.Keys(aliases)) {
-		if listed[name] || !slices.ContainsFunc(aliases[name], a.served) {
+	for _, name := range a.aliases(caller) {
+		if listed[name] {
 			continue
 		}
 		raw, err := json.Marshal(alias{ID: name, Object: "model", Type: "model", DisplayName: name, CreatedAt: time.Unix(0, 0).UTC(), OwnedBy: "mooring"})
@@ -151,6 +153,14 @@ func (a *API) addAliases(list *modelList) {
 		}
 		list.add(raw, name)
 	}
+}
+
+// aliases gives the names that stand for models and that the caller may use, as far as one of those models is served.
+func (a *API) aliases(caller mooring.Caller) []string {
+	all := a.rules.Load().Aliases
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(name string) bool {
+		return !a.Gate.MayUse(caller, name) || !slices.ContainsFunc(all[name], a.served)
+	})
 }
 
 func (l *modelList) add(raw json.RawMessage, id string) {

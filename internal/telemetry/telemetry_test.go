@@ -6,9 +6,14 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"mooring/internal/telemetry"
 )
@@ -105,6 +110,57 @@ func TestMetrics(t *testing.T) {
 	}
 	if strings.Contains(got, `type="output"`) {
 		t.Error("a negative count of tokens was counted")
+	}
+}
+
+var (
+	kinds = regexp.MustCompile(`(?m)^# TYPE (mooring_\w+) (\w+)$`)
+	label = regexp.MustCompile(`(\w+)="`)
+	row   = regexp.MustCompile("(?m)^\\| `(mooring_[a-z0-9_]+)` \\| ([a-z]+) \\| (.*?) ?\\| ") // of a table in docs/metrics.md
+)
+
+// Every metric that there is stands in docs/metrics.md, with its type and its labels, and no other.
+func TestMetricsAreDocumented(t *testing.T) {
+	t.Parallel()
+	m := telemetry.NewMetrics()
+	m.TurnEnded(telemetry.TurnEnd{Protocol: "chat", FirstByte: 1})
+	m.Cost(telemetry.CostOf{Upstream: "demo", USD: new(1.0), Used: true})
+	m.Cost(telemetry.CostOf{Upstream: "demo", Used: true})
+	m.KeyLimited("streams")
+	m.TokensUsed(telemetry.TokenUse{Upstream: "demo", Input: 1})
+	m.UpstreamAnswered(telemetry.UpstreamAnswer{Upstream: "demo"})
+	m.UpstreamMoved("demo")
+	m.Routed(telemetry.Route{Upstream: "demo", Why: "pin"})
+	m.SessionStarted("main")
+	m.Committed(1, 1, nil)
+	m.Answered(http.StatusOK)
+	none, zero := func() int { return 0 }, func() int64 { return 0 }
+	m.Watch(telemetry.Watched{TurnsRunning: none, ChangesWaiting: zero, JournalBytes: zero, EventListeners: none, Replicas: none})
+	m.WatchUpstreams(func() []telemetry.UpstreamState {
+		return []telemetry.UpstreamState{{Name: "a", Accounts: []telemetry.AccountState{{Name: "one"}}}}
+	})
+	told, got := map[string]string{}, page(t, m)
+	for _, kind := range kinds.FindAllStringSubmatch(got, -1) {
+		line := regexp.MustCompile(`(?m)^` + kind[1] + `(_sum)?(\{.*\})? `).FindString(got)
+		var labels []string
+		for _, l := range label.FindAllStringSubmatch(line, -1) {
+			labels = append(labels, l[1])
+		}
+		slices.Sort(labels)
+		told[kind[1]] = kind[2] + " " + strings.Join(labels, " ")
+	}
+	text, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]string{}
+	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
+		labels := strings.Fields(strings.NewReplacer("`", "", ",", " ").Replace(m[3]))
+		slices.Sort(labels)
+		documented[m[1]] = m[2] + " " + strings.Join(labels, " ")
+	}
+	if diff := cmp.Diff(told, documented); diff != "" {
+		t.Errorf("docs/metrics.md (-there is +documented):\n%s", diff)
 	}
 }
 

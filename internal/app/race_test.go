@@ -307,3 +307,49 @@ func TestKillInEveryPhaseLosesNothingThatWasSeen(t *testing.T) {
 		}
 	}
 }
+
+// 200 first requests of 50 sessions at three replicas at once are 50 sessions, each with one upstream.
+func TestReplicasThatRaceForManyIDsKeepEachAtOneUpstream(t *testing.T) {
+	t.Parallel()
+	const sessions, requests = 50, 200
+	store := newDatabase(t).yaml("")
+	servers, yaml := threeUpstreams(t)
+	programs := []*product{start(t, store+yaml), start(t, store+yaml), start(t, store+yaml)}
+	replies := make([]*reply, requests)
+	begin := make(chan struct{})
+	var group sync.WaitGroup
+	for i := range requests {
+		group.Go(func() {
+			<-begin
+			replies[i] = programs[i%len(programs)].chat(fmt.Sprint("race ", i%sessions), fmt.Sprint("question ", i))
+		})
+	}
+	close(begin)
+	group.Wait()
+	type home struct{ session, upstream string }
+	homes, marks := map[int]home{}, map[string]int{}
+	for i, r := range replies {
+		name, mark, _ := strings.Cut(r.want(http.StatusOK).header.Get("X-Mooring-Upstream"), "; ")
+		marks[mark]++
+		got := home{r.session(), name}
+		if first, ok := homes[i%sessions]; ok && first != got {
+			t.Errorf("request %d is at %+v, others of its session at %+v", i, got, first)
+		}
+		homes[i%sessions] = got
+	}
+	if diff := cmp.Diff(map[string]int{"pin=new": sessions, "pin=hit": requests - sessions}, marks); diff != "" {
+		t.Errorf("pins (-want +got):\n%s", diff)
+	}
+	asked := 0
+	for _, s := range servers {
+		asked += len(s.Posts())
+	}
+	if asked != requests {
+		t.Errorf("the upstreams got %d requests, want each once", asked)
+	}
+	for _, p := range programs {
+		if total := p.call(http.MethodGet, "/api/sessions", "").want(http.StatusOK).get("total"); total != float64(sessions) {
+			t.Errorf("%v sessions, want %d", total, sessions)
+		}
+	}
+}

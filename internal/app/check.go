@@ -35,7 +35,7 @@ type StoreFindings struct {
 
 // Check says on one line each what is fine and what is not; it gives false where something is not.
 func Check(ctx context.Context, cfg config.Config, deps CheckDeps, out io.Writer) bool {
-	c := checker{cfg: cfg, deps: deps, client: unredirected(deps.Client), out: out, fine: true}
+	c := checker{cfg: cfg, deps: deps, client: unredirected(deps.Client), out: out, fine: true, lists: lists{}}
 	c.configuration()
 	c.store(ctx)
 	c.collector(ctx)
@@ -45,6 +45,7 @@ func Check(ctx context.Context, cfg config.Config, deps CheckDeps, out io.Writer
 			c.note("upstream %s: drained since %s, takes no new sessions", u.Name, since.UTC().Format(time.RFC3339))
 		}
 	}
+	c.models()
 	if c.fine {
 		c.ok("everything checked is fine")
 	} else {
@@ -61,6 +62,7 @@ type checker struct {
 	fine   bool
 
 	drained map[mooring.UpstreamName]time.Time // as the store says
+	lists   lists                              // as the upstreams answer
 }
 
 func (c *checker) ok(format string, args ...any)   { c.line("ok  ", format, args...) }
@@ -81,9 +83,6 @@ func (c *checker) configuration() {
 		c.ok("configuration %s", c.cfg.Path)
 	} else {
 		c.ok("configuration: no file, defaults")
-	}
-	for _, key := range config.NotYet(c.cfg) {
-		c.note("%s: no effect yet", key)
 	}
 	listed := price.Published()
 	c.ok("prices: %d models as of %s (%s), %d configured", listed.Models, listed.Date, listed.Name, len(c.cfg.Prices))
@@ -161,7 +160,11 @@ type probe struct {
 func (c *checker) ask(ctx context.Context, p probe) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	resp, err := get(ctx, c.client, p.u.URL+p.path, p.u, p.key)
+	path := p.path
+	if path != p.u.Health && p.u.Protocol == config.ProtocolAnthropic {
+		path += "?limit=1000" // a page holds 20 else
+	}
+	resp, err := get(ctx, c.client, p.u.URL+path, p.u, p.key)
 	if err != nil {
 		c.fail("upstream %s: %s does not answer: %s", p.label, p.u.Origin(), reason(err))
 		return
@@ -169,7 +172,7 @@ func (c *checker) ask(ctx context.Context, p probe) {
 	defer resp.Body.Close() //nolint:errcheck // only read
 	switch status := resp.StatusCode; {
 	case status < 300:
-		c.ok("upstream %s: %s%s answers %d%s", p.label, p.u.Origin(), p.path, status, counted(p, resp.Body))
+		c.ok("upstream %s: %s%s answers %d%s", p.label, p.u.Origin(), p.path, status, c.counted(p, resp.Body))
 	case status < 400:
 		c.fail("upstream %s: %s redirects (%d), and redirects are not followed; give the final url", p.label, p.u.Origin(), status)
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
@@ -194,8 +197,8 @@ func (c *checker) refused(p probe, status int) {
 	}
 }
 
-// counted says how many models a list names; nothing where it is no list.
-func counted(p probe, body io.Reader) string {
+// counted says how many models a list names; nothing where it is no list. What one account does not have another one may.
+func (c *checker) counted(p probe, body io.Reader) string {
 	if p.path == p.u.Health {
 		return ""
 	}
@@ -203,6 +206,7 @@ func counted(p probe, body io.Reader) string {
 	if !ok {
 		return ""
 	}
+	c.lists[p.u.Name] = append(c.lists[p.u.Name], ids...)
 	return fmt.Sprintf(", %d models", len(ids))
 }
 

@@ -78,6 +78,55 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+func TestCheckModels(t *testing.T) {
+	t.Parallel()
+	lists := answering(t, map[string]string{"/v1/models": listing}) // alpha and beta
+	bare := answering(t, map[string]string{})
+	listed := []config.Upstream{{Name: "u", URL: lists, Key: "k"}, {Name: "v", URL: lists, Key: "k", Models: []string{"gamma"}}}
+	unlisted := []config.Upstream{{Name: "u", URL: bare, Key: "k"}}
+	closed := []config.Upstream{{Name: "v", URL: bare, Key: "k", Models: []string{"gamma"}}}
+	for _, row := range []struct {
+		rule      string
+		upstreams []config.Upstream
+		aliases   map[string][]string
+		key       []string
+		ok        bool
+		says      string // empty for nothing
+	}{
+		{"an alias of what is listed", listed, map[string][]string{"fast": {"alpha", "beta"}}, nil, true, ""},
+		{"an alias of what its upstream does not list", listed, map[string][]string{"fast": {"alpha", "delta"}}, nil, true, "note models.fast: delta is not in the list of u\n"},
+		{"an alias of what nobody can list", unlisted, map[string][]string{"fast": {"delta"}}, nil, true, ""},
+		{"an alias of what no upstream serves", closed, map[string][]string{"fast": {"gamma", "delta"}}, nil, false, "FAIL models.fast: no upstream serves delta; "},
+		{"an upstream that does not list its own model", listed, nil, nil, true, "note upstream v: its models name gamma, which it does not list\n"},
+		{"a key for what is listed", listed, nil, []string{"alpha", "b*", "*"}, true, ""},
+		{"a key for what is named", closed, nil, []string{"gamma", "g*"}, true, ""},
+		{"a key for an alias", listed, map[string][]string{"fast": {"alpha"}}, []string{"fast", "f*"}, true, ""},
+		{"a key for what nobody lists", listed, nil, []string{"delta"}, true, "note key k: nobody has a model delta\n"},
+		{"a key for what nobody lists, by a glob", listed, nil, []string{"del*"}, true, "note key k: nobody has a model del*\n"},
+		{"a key for what no upstream serves", closed, nil, []string{"delta"}, true, "note key k: nobody has a model delta\n"},
+		{"a key for what nobody can list", unlisted, nil, []string{"delta", "del*"}, true, ""},
+	} {
+		t.Run(row.rule, func(t *testing.T) {
+			t.Parallel()
+			cfg := config.Default()
+			for _, u := range row.upstreams {
+				cfg.Upstreams = append(cfg.Upstreams, config.Complete(u))
+			}
+			cfg.Models = row.aliases
+			if row.key != nil {
+				cfg.Keys = []config.Key{{Name: "k", Models: row.key}}
+			}
+			got, ok := check(t, cfg, app.CheckDeps{Client: &http.Client{}})
+			if ok != row.ok || !strings.Contains(got, row.says) {
+				t.Errorf("Check = %t, want %t with %q:\n%s", ok, row.ok, row.says, got)
+			}
+			if row.says == "" && (strings.Contains(got, "note models") || strings.Contains(got, "note key k")) {
+				t.Errorf("a model is missed:\n%s", got)
+			}
+		})
+	}
+}
+
 func TestCheckStoreAndConfiguration(t *testing.T) {
 	t.Parallel()
 	finds := func(f app.StoreFindings, err error) func(context.Context, config.Config) (app.StoreFindings, error) {

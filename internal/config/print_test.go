@@ -55,23 +55,3 @@ func TestPrintedDefaultsAreTheDefaults(t *testing.T) {
 		t.Errorf("printed, read and printed again (-once +twice):\n%s", diff)
 	}
 }
-
-func TestNotYet(t *testing.T) {
-	t.Parallel()
-	if got := config.NotYet(config.Default()); len(got) != 0 {
-		t.Errorf("NotYet of the defaults = %v, want none", got)
-	}
-	for _, row := range []struct {
-		file string
-		want []string
-	}{
-		{"{models: {fast: [x]}, telemetry: {otlp: 'http://h:4318'}}", nil},
-		{"upstreams: [{name: a, builtin: echo}, {name: b, builtin: echo, max_in_flight: 2, passthrough: [/v1/files]}]", nil},
-		{"routing: {failover: wait, on_recovery: return, subagents: spread}", nil},
-		{"routing: {failover: fail, policy: least_busy, pin_idle: 2h}", nil},
-	} {
-		if got := config.NotYet(parsed(t, row.file)); !cmp.Equal(got, row.want) {
-			t.Errorf("NotYet(%s) = %v, want %v", row.file, got, row.want)
-		}
-	}
-}

@@ -17,9 +17,9 @@ func (k Key) checkModel(ask Ask) error {
 	case ask.Unread:
 		return mooring.Errorf(mooring.CodeUnsupportedMediaType,
 			"This key may use some models only, and the body does not say plainly which one it asks for; send JSON with one member model, or a form, uncompressed.")
-	case ask.Model == "" && ask.Turn && !k.mayUse(""):
+	case ask.Model == "" && ask.Turn && !k.MayUse(""):
 		return mooring.Errorf(mooring.CodeModelNotFound, "This key may use some models only; name one of them in model.")
-	case ask.Model != "" && !k.mayUse(ask.Model):
+	case ask.Model != "" && !k.MayUse(ask.Model):
 		return mooring.Errorf(mooring.CodeModelNotFound, "This key may not use the model %q; ask for one of its own models.", clip(ask.Model))
 	}
 	return nil
@@ -36,11 +36,11 @@ func clip(s string) string {
 func (s *Server) MayUse(c mooring.Caller, model string) bool {
 	rules := s.rules.Load()
 	key, ok := rules.byName[c.Key]
-	return len(rules.keys) == 0 || ok && key.mayUse(model)
+	return len(rules.keys) == 0 || ok && key.MayUse(model)
 }
 
-// mayUse says that the key has no list of models, or that a glob of it matches.
-func (k Key) mayUse(model string) bool {
+// MayUse says that the key has no list of models, or that a glob of it matches the name. A glob knows * alone.
+func (k Key) MayUse(model string) bool {
 	for _, glob := range k.Models {
 		if match(glob, model) {
 			return true

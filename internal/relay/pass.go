@@ -51,9 +51,10 @@ func (a *API) passOn(s *sink, r *http.Request, prefix string) error {
 	}
 	defer body.Release()
 	rules := a.rules.Load()
+	keeps := !stateless(r.Method, plain)
 	req := turn.Pass{
 		Caller: caller, Protocol: spoken(r), Method: r.Method, Path: path, Query: r.URL.RawQuery, Header: r.Header, Objects: objectsIn(plain),
-		Walled: rules.Keys && !stateless(r.Method, plain),
+		Keeps: keeps, Walled: rules.Keys && keeps,
 	}
 	ask := serve.Ask{Free: true} // without a body nothing is asked of a model
 	if len(body.Bytes()) > 0 {

@@ -9,8 +9,9 @@ import (
 )
 
 // origin is the course to where something was made that the request holds and only its maker can read: a stored response, a
-// conversation, a container, else encrypted or signed reasoning in the last answer. It goes there whatever else says, as long as that
-// upstream serves the model and has the account. Nil where the request holds no such thing, or nobody knows where it was made.
+// conversation, a container, else encrypted or signed reasoning in the last answer, else a file or the like. It goes there whatever else
+// says, as long as that upstream serves the model and has the account. Nil where the request holds no such thing, or nobody knows where
+// it was made.
 func (t *running) origin(ctx context.Context) (*course, error) {
 	if len(t.choices) == 1 && len(t.choices[0].Accounts) < 2 {
 		return nil, nil // there is one place
@@ -19,6 +20,15 @@ func (t *running) origin(ctx context.Context) (*course, error) {
 	if err != nil || kept.Upstream != "" {
 		return t.backTo(kept), err
 	}
+	if to, err := t.maker(ctx); to != nil || err != nil {
+		return to, err
+	}
+	return t.shelf(), nil
+}
+
+// maker is the course to where the last answer was made, where the request holds what only that one can read; nil where the session's
+// pin leads there.
+func (t *running) maker(ctx context.Context) (*course, error) {
 	s, at := t.found.Known.ID, t.place.Parent
 	if t.found.New || at == "" {
 		return nil, nil
@@ -28,6 +38,7 @@ func (t *running) origin(ctx context.Context) (*course, error) {
 		return nil, nil
 	}
 	if !known {
+		var err error
 		if made, err = t.Route.Made(ctx, t.turn.Tenant, s, at); err != nil {
 			return nil, err
 		}

@@ -26,7 +26,8 @@ type Pass struct {
 	Model    string                    // empty where it names none
 	Named    func(model string) []byte // gives the body with another model in the place of its own; nil where it cannot be put there
 	Objects  []wire.Field              // ids of what an upstream keeps, in the path or in the body
-	Walled   bool                      // tenants share what an upstream keeps: it is served only where the configuration opens it
+	Keeps    bool                      // the route is about what an upstream keeps
+	Walled   bool                      // tenants share that: it is served only where the configuration opens it
 }
 
 // Pass takes a request to an upstream and its answer back. An error means that nothing has been written to the sink.
@@ -101,8 +102,8 @@ type stop struct {
 	model string // asked for in the place of an alias; empty for none
 }
 
-// passTo gives the upstreams to be asked, the first one first. One tenant's requests go to one upstream as long as that is well:
-// what it made there is there, under the account that made it.
+// passTo gives the upstreams to be asked, the first one first. What one tenant keeps is at one upstream, as long as that is well, under
+// the account that made it.
 func (r *Runner) passTo(ctx context.Context, req *Pass) ([]stop, mooring.AccountName, error) {
 	owner, err := r.owner(ctx, req)
 	if err != nil {
@@ -113,7 +114,7 @@ func (r *Runner) passTo(ctx context.Context, req *Pass) ([]stop, mooring.Account
 		return (owner.Upstream == "" || u.Name == owner.Upstream) && (!req.Walled || opens(u, req.Path))
 	}
 	out := make([]stop, 0, len(all))
-	for _, c := range r.Route.Order(string(req.Caller.Tenant), choices) {
+	for _, c := range r.passOrder(req, choices) {
 		at := slices.IndexFunc(choices, func(o route.Candidate) bool { return o.Name == c.Name && o.Model == c.Model })
 		if left(all[at]) {
 			out = append(out, stop{all[at], c.Model})
@@ -129,10 +130,17 @@ func (r *Runner) passTo(ctx context.Context, req *Pass) ([]stop, mooring.Account
 	return out, owner.Account, nil
 }
 
+func (r *Runner) passOrder(req *Pass, choices []route.Candidate) []route.Candidate {
+	if req.Keeps || len(req.Objects) > 0 {
+		return shelved(req.Caller.Tenant, choices)
+	}
+	return r.Route.Order(string(req.Caller.Tenant), choices)
+}
+
 // passable are the upstreams that understand a request: of those that name a model the ones that serve it.
 func (r *Runner) passable(req *Pass) ([]*upstream.Upstream, []route.Candidate) {
 	if req.Model == "" {
-		all := slices.DeleteFunc(slices.Clone(r.Fleet.All()), func(u *upstream.Upstream) bool { return !u.Understands(req.Protocol) })
+		all := r.understanding(req.Protocol)
 		return all, choicesOf(all, r.Now())
 	}
 	all, choices := r.serving(req.Protocol, req.Model)

@@ -9,6 +9,7 @@ import (
 
 	"mooring"
 	"mooring/internal/store/sqlite"
+	"mooring/internal/store/storetest"
 )
 
 // upgrade is what the first version's schema held: a session with a turn, a question, an answer that was long, and one without content.
@@ -47,6 +48,29 @@ func firstVersion(t *testing.T) string {
 		}
 	}
 	return path
+}
+
+const tables = `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%'`
+
+// A store that a later version has had is opened by this one, which goes on with it: who upgraded may go back.
+func TestContractOnTheSchemaOfALaterVersion(t *testing.T) {
+	t.Parallel()
+	storetest.RunSome(t, func(t *testing.T) storetest.Store {
+		t.Helper()
+		o := sqlite.Options{Path: filepath.Join(t.TempDir(), "store.db"), BlobKey: []byte("key")}
+		if err := open(t, o).Close(); err != nil {
+			t.Fatal(err)
+		}
+		db, err := sql.Open("sqlite", o.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		storetest.Later(t, db, tables)
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return open(t, o)
+	}, "begin", "end", "pins", "chats", "forks", "removal", "sign-ins", "usage")
 }
 
 // A store that the first version made keeps all that is in it, and its messages are put into the index.

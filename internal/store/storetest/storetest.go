@@ -4,6 +4,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -67,10 +68,31 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 // Run tests stores that open makes, each of them empty. The tests run at the same time.
 func Run(t *testing.T, open func(t *testing.T) Store) {
 	t.Helper()
-	groups := []struct {
-		name  string
-		tests []test
-	}{
+	for _, group := range groups() {
+		group.run(t, open)
+	}
+}
+
+// RunSome is Run for the groups of these names.
+func RunSome(t *testing.T, open func(t *testing.T) Store, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		i := slices.IndexFunc(groups(), func(g group) bool { return g.name == name })
+		if i < 0 {
+			t.Fatalf("the contract has no %s", name)
+		}
+		groups()[i].run(t, open)
+	}
+}
+
+// group is the part of the contract that one thing has.
+type group struct {
+	name  string
+	tests []test
+}
+
+func groups() []group {
+	return []group{
 		{"begin", beginTests()},
 		{"end", endTests()},
 		{"whole turns", wholeTests()},
@@ -93,17 +115,19 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"usage", useTests()},
 		{"replicas", replicaTests()},
 	}
-	for _, group := range groups {
-		t.Run(group.name, func(t *testing.T) {
-			t.Parallel()
-			for _, tt := range group.tests {
-				t.Run(tt.name, func(t *testing.T) {
-					t.Parallel()
-					tt.run(t, open(t))
-				})
-			}
-		})
-	}
+}
+
+func (g group) run(t *testing.T, open func(t *testing.T) Store) {
+	t.Helper()
+	t.Run(g.name, func(t *testing.T) {
+		t.Parallel()
+		for _, tt := range g.tests {
+			t.Run(tt.name, func(t *testing.T) {
+				t.Parallel()
+				tt.run(t, open(t))
+			})
+		}
+	})
 }
 
 type test struct {

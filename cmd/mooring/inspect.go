@@ -14,11 +14,16 @@ import (
 
 type checkCommand struct {
 	overrides
+
+	Ready bool `help:"Ask the running server alone, and whether it is ready for requests."`
 }
 
 // Run says per line what is fine and what is not.
 func (c *checkCommand) Run(p program, cli *commands) error {
 	ctx := context.Background()
+	if c.Ready {
+		return c.ready(ctx, p, cli)
+	}
 	cfg, err := p.load(ctx, cli.Config, c.overrides)
 	if err != nil {
 		return err

@@ -8,19 +8,11 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"mooring/internal/app"
 	"mooring/internal/config"
 	"mooring/internal/telemetry"
 )
-
-// drainTimeout is how long running turns may take to end once the server is told to stop.
-const drainTimeout = 30 * time.Second
-
-// lull is how long connections that clients keep are left open then, so that a request on its way is answered: a load balancer that is
-// busy uses each of its connections more often.
-const lull = time.Second
 
 type serveCommand struct {
 	overrides
@@ -40,7 +32,7 @@ func (c *serveCommand) Run(p program, cli *commands) error {
 	level := &slog.LevelVar{}
 	level.Set(levelOf(cfg))
 	log := telemetry.NewLogger(p.stderr, level, telemetry.Format(cfg.Telemetry.Format))
-	server, err := app.New(cfg, app.Options{Log: log, Version: version(), Lull: lull})
+	server, err := app.New(cfg, app.Options{Log: log, Version: version(), Lull: app.Lull})
 	if err != nil {
 		return err
 	}
@@ -76,7 +68,7 @@ func (c *serveCommand) Run(p program, cli *commands) error {
 
 // drain stops the server; a second signal ends the program at once.
 func drain(ctx context.Context, server *app.App, signals <-chan os.Signal, log *slog.Logger) error {
-	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+	ctx, cancel := context.WithTimeout(ctx, app.DrainTimeout)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- server.Stop(ctx) }()
@@ -84,7 +76,7 @@ func drain(ctx context.Context, server *app.App, signals <-chan os.Signal, log *
 		select {
 		case err := <-done:
 			if errors.Is(err, context.DeadlineExceeded) {
-				log.LogAttrs(ctx, slog.LevelWarn, "gave up waiting for running turns", slog.Duration("after", drainTimeout))
+				log.LogAttrs(ctx, slog.LevelWarn, "gave up waiting for running turns", slog.Duration("after", app.DrainTimeout))
 				return nil
 			}
 			return err

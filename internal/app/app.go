@@ -260,6 +260,17 @@ func (a *App) setRules(cfg *config.Config) {
 	a.relay.Set(relay.Rules{Wire: wire.Limits{JSONDepth: cfg.Limits.JSONDepth}, Minimal: minimal, Keys: !cfg.Open(), Aliases: cfg.Models})
 }
 
+// DrainTimeout is how long running turns may take to end once the server is told to stop.
+const DrainTimeout = 30 * time.Second
+
+// ClosingTimeout is how long the rest of a stop may take then: what still runs is told why it ends, the last commits are made or given up, the last
+// traces sent. Whoever runs the program waits for both before it kills.
+const ClosingTimeout = 15 * time.Second
+
+// Lull is how long connections that clients keep are left open at a stop, so that a request on its way is answered: a load balancer that is
+// busy uses each of its connections more often.
+const Lull = time.Second
+
 // over is a context that has ended.
 func over() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())

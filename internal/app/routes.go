@@ -18,7 +18,8 @@ import (
 
 // handler mounts all routes behind the rules that hold for every request.
 func (a *App) handler(cfg *config.Config) http.Handler {
-	mux := &serve.Mux{Known: a.known}
+	front := web.Embedded()
+	mux := &serve.Mux{Known: a.known, Lost: front.Missing}
 	a.load = &load{store: a.reader, now: a.opts.Now, idle: func() time.Duration { return a.cfg.Load().Routing.PinIdle }}
 	a.relay.Mount(mux)
 	workspace.New(workspace.Options{
@@ -27,7 +28,7 @@ func (a *App) handler(cfg *config.Config) http.Handler {
 		Prices: a.priceList, Limits: a.limitsOf,
 	}).Mount(mux)
 	a.signInRoutes(cfg).Mount(mux)
-	workspace.NewPages(web.Embedded()).Mount(mux)
+	workspace.NewPages(front).Mount(mux)
 	admin.New(admin.Options{Caller: a.server.Caller, Ready: a.ready, Upstreams: a.upstreamViews, Load: a.load.read, Drains: a.drains, Metrics: a.metrics.Handler(), Hub: a.hub, Draining: a.server.Draining(), Log: a.opts.Log}).Mount(mux)
 	return a.server.Wrap(mux)
 }

@@ -12,7 +12,8 @@ import (
 // Mux is an http.ServeMux whose own answers (no such path, another method) have the shape of the protocol that the path
 // belongs to. The zero value is ready; its routes are fixed before it serves.
 type Mux struct {
-	Known  func(r *http.Request) error // why a stranger learns nothing, not even which paths below /api/ there are; nil lets everybody
+	Known  func(r *http.Request) error                       // why a stranger learns nothing, not even which paths below /api/ there are; nil lets everybody
+	Lost   func(w http.ResponseWriter, r *http.Request) bool // answers people whose path leads nowhere, or says that none asks; nil leaves them JSON
 	routes http.ServeMux
 }
 
@@ -46,7 +47,16 @@ func (m *Mux) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		RefuseMethod(w, r, would.header.Get("Allow"))
 		return
 	}
+	if m.Lost != nil && !forPrograms(r.URL.Path) && m.Lost(w, r) {
+		return
+	}
 	problem.Write(w, problem.ProtocolOf(r.URL.Path), m.nothing(r))
+}
+
+// forPrograms says that the path is an API's, whoever asks for it.
+func forPrograms(path string) bool {
+	root, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return slices.Contains([]string{"api", "v1", "openai", "anthropic"}, root)
 }
 
 func (m *Mux) nothing(r *http.Request) error {

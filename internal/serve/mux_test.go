@@ -62,6 +62,50 @@ func TestMux(t *testing.T) {
 	}
 }
 
+// Only paths that are no API's and lead nowhere are shown to people as a page.
+func TestMuxSendsPeopleHome(t *testing.T) {
+	t.Parallel()
+	mux := serve.Mux{Lost: func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Header.Get("Accept") != "text/html" {
+			return false
+		}
+		io.WriteString(w, "home")
+		return true
+	}}
+	mux.HandleFunc("GET /usage", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "usage") })
+	for _, tt := range []struct {
+		rule, target, accept, want string
+	}{
+		{"nowhere", "/nowhere", "text/html", "home"},
+		{"below a page", "/usage/x", "text/html", "home"},
+		{"a name that only begins like an API's", "/apis", "text/html", "home"},
+		{"a page", "/usage", "text/html", "usage"},
+		{"a program", "/nowhere", "*/*", ""},
+		{"the API", "/api/nowhere", "text/html", ""},
+		{"the API's root", "/api", "text/html", ""},
+		{"OpenAI's", "/v1/nowhere", "text/html", ""},
+		{"OpenAI's under its name", "/openai/v1/nowhere", "text/html", ""},
+		{"Anthropic's", "/anthropic/nowhere", "text/html", ""},
+	} {
+		t.Run(tt.rule, func(t *testing.T) {
+			t.Parallel()
+			rec := httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, tt.target, http.NoBody)
+			r.Header.Set("Accept", tt.accept)
+			mux.ServeHTTP(rec, r)
+			if tt.want != "" {
+				if got := rec.Body.String(); got != tt.want {
+					t.Errorf("%s = %q, want %q", tt.target, got, tt.want)
+				}
+				return
+			}
+			if rec.Code != http.StatusNotFound || rec.Header().Get("Content-Type") != "application/json" {
+				t.Errorf("%s = %d %s, want 404 in JSON", tt.target, rec.Code, rec.Header().Get("Content-Type"))
+			}
+		})
+	}
+}
+
 func TestMuxRedirectsToTheCleanPath(t *testing.T) {
 	t.Parallel()
 	var mux serve.Mux

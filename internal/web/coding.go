@@ -45,7 +45,7 @@ func choose(accept []string, there map[coding]string) coding {
 	return identity
 }
 
-// takes reads Accept-Encoding: a name counts before "*", and a weight of 0 is a refusal.
+// takes reads Accept-Encoding or Accept: a name counts before "*", and a weight of 0 is a refusal.
 func takes(accept []string, name string) bool {
 	others := false
 	for entry := range strings.SplitSeq(strings.Join(accept, ","), ",") {

@@ -126,12 +126,31 @@ func (a *App) Page(name string) http.HandlerFunc {
 	if _, ok := a.files[name+shell]; !ok {
 		name = "index"
 	}
-	return func(w http.ResponseWriter, r *http.Request) {
-		if a.serve(w, r, name+shell) {
-			return
-		}
-		setHeaders(w.Header(), index)
-		w.Header().Set("Cache-Control", keepNothing)
+	return func(w http.ResponseWriter, r *http.Request) { a.show(w, r, name, http.StatusOK) }
+}
+
+// Missing answers a browser that asks for a page where there is none, with the shell and 404: the front end says so there and knows
+// the way home. To any other request it says false and writes no more than that its answer depends on Accept.
+func (a *App) Missing(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	w.Header().Add("Vary", "Accept")
+	if !takes(r.Header.Values("Accept"), "text/html") {
+		return false
+	}
+	a.show(w, r, "index", http.StatusNotFound)
+	return true
+}
+
+func (a *App) show(w http.ResponseWriter, r *http.Request, name string, status int) {
+	if a.serve(w, r, name+shell, status) {
+		return
+	}
+	setHeaders(w.Header(), index)
+	w.Header().Set("Cache-Control", keepNothing)
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
 		_, _ = io.WriteString(w, unbuilt)
 	}
 }
@@ -150,12 +169,12 @@ func (a *App) Files() []string {
 // ServeFile answers with the file at the request's path, or says that there is none and writes nothing.
 func (a *App) ServeFile(w http.ResponseWriter, r *http.Request) bool {
 	name := strings.TrimPrefix(r.URL.Path, "/")
-	return !isShell(name) && a.serve(w, r, name)
+	return !isShell(name) && a.serve(w, r, name, http.StatusOK)
 }
 
 func isShell(name string) bool { return strings.HasSuffix(name, shell) }
 
-func (a *App) serve(w http.ResponseWriter, r *http.Request, name string) bool {
+func (a *App) serve(w http.ResponseWriter, r *http.Request, name string, status int) bool {
 	f, ok := a.files[name]
 	if !ok {
 		return false
@@ -170,7 +189,7 @@ func (a *App) serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	setHeaders(h, name)
 	h.Set("Cache-Control", f.keep)
 	if len(f.sizes) > 1 {
-		h.Set("Vary", "Accept-Encoding")
+		h.Add("Vary", "Accept-Encoding")
 	}
 	if f.tag != "" {
 		tag := `"` + f.tag + string(c) + `"` // each variant is its own to a cache
@@ -185,6 +204,7 @@ func (a *App) serve(w http.ResponseWriter, r *http.Request, name string) bool {
 		h.Set("Content-Encoding", c.name())
 	}
 	h.Set("Content-Length", f.sizes[c])
+	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		_, _ = io.Copy(w, content) // a browser that is gone cannot be told
 	}

@@ -126,6 +126,42 @@ func TestShells(t *testing.T) {
 	}
 }
 
+// A browser that is lost gets the shell, which says so; a program gets what the caller writes.
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	for _, row := range []struct {
+		rule, method, accept string
+		page                 bool
+		body                 string
+	}{
+		{"a browser", http.MethodGet, browser, true, page},
+		{"a browser that looks only", http.MethodHead, browser, true, ""},
+		{"in any case", http.MethodGet, "Text/HTML", true, page},
+		{"a program that takes anything", http.MethodGet, "*/*", false, ""},
+		{"a program that says nothing", http.MethodGet, "", false, ""},
+		{"a program that wants JSON", http.MethodGet, "application/json", false, ""},
+		{"HTML refused", http.MethodGet, "text/html;q=0, */*", false, ""},
+		{"a form", http.MethodPost, browser, false, ""},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), row.method, "/nowhere", http.NoBody)
+		r.Header.Set("Accept", row.accept)
+		w := httptest.NewRecorder()
+		if got := built(t).Missing(w, r); got != row.page || w.Body.String() != row.body {
+			t.Errorf("%s: Missing = %t %q, want %t %q", row.rule, got, w.Body, row.page, row.body)
+		}
+		if !row.page {
+			continue
+		}
+		want := http.Header{"Cache-Control": {"no-store"}, "Content-Type": {"text/html; charset=utf-8"}, "Vary": {"Accept"}}
+		for name := range want {
+			if diff := cmp.Diff(want[name], w.Header()[name]); diff != "" || w.Code != http.StatusNotFound {
+				t.Errorf("%s: %d, %s (-want +got):\n%s", row.rule, w.Code, name, diff)
+			}
+		}
+	}
+}
+
 // A binary of `go build` alone says how to get the pages, and holds nothing that the policy would block.
 func TestPageOfABinaryWithoutPages(t *testing.T) {
 	t.Parallel()

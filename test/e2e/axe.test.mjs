@@ -42,6 +42,7 @@ const pages = [
   ['an empty search', () => '/search', (page) => page.getByText('Find anything that was said').waitFor()],
   ['usage', () => '/usage', (page) => page.getByRole('table').first().waitFor()],
   ['upstreams', () => '/upstreams', (page) => page.getByText('fake').first().waitFor()],
+  ['no such page', () => '/nowhere', (page) => page.getByText('There is no page at this address').waitFor()],
   ['tenants', () => '/tenants', (page) => page.getByText('There is no tenant edge here').waitFor()],
 ]
 

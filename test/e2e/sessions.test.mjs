@@ -126,3 +126,12 @@ on.test('a session’s page: its turns, why it went where, its messages, export'
   await page.getByRole('menuitem', { name: 'Export as Markdown' }).click()
   assert.match((await loading).suggestedFilename(), /\.md$/)
 })
+
+on.test('a path that leads nowhere: 404, the app’s own page, and a way home', async ({ page }) => {
+  const response = await page.goto('/nowhere/at%2Fall?x=1')
+  assert.equal(response.status(), 404)
+  await page.getByText('There is no page at this address').waitFor()
+  await page.getByRole('link', { name: 'Go to the chat' }).click()
+  await page.getByRole('textbox', { name: 'Message', exact: true }).waitFor()
+  assert.equal(new URL(page.url()).pathname, '/')
+})

@@ -1,20 +1,10 @@
 // Images: pasted and picked, sent to the model as data URLs, [screenshot] for everybody who reads text.
 import assert from 'node:assert/strict'
 import { answers, ask, composer, questions, sessionOf } from './helpers/chat.mjs'
+import { images, paste, pixel } from './helpers/pictures.mjs'
 import { stage } from './helpers/stage.mjs'
 
 const on = stage()
-// One red pixel.
-const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
-const images = (page) => page.getByRole('list', { name: 'Images to send' })
-
-/** Pastes a file as the clipboard of a system would. */
-const paste = (page, type, name) =>
-  composer(page).evaluate((field, { base64, type, name }) => {
-    const clipboardData = new DataTransfer()
-    clipboardData.items.add(new File([Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))], name, { type }))
-    field.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }))
-  }, { base64: pixel, type, name })
 
 async function wantSent({ page, server, model }, question) {
   await answers(page).filter({ hasText: `Answer 1 to: ${question}` }).waitFor()

@@ -2,21 +2,12 @@
 import assert from 'node:assert/strict'
 import { ask, chat, chats, composer, sessionOf } from './helpers/chat.mjs'
 import { keyed } from './helpers/server.mjs'
+import { keyField as field, signIn } from './helpers/signin.mjs'
 import { eventually, patience, stage } from './helpers/stage.mjs'
 
 const [alice, bob, root, brief] = ['mk_alice-0123456789abcdef', 'mk_bob-0123456789abcdef', 'mk_root-0123456789abcdef', 'mk_brief-0123456789abcdef']
 const lasting = [keyed('alice', alice, { tenant: 'acme' }), keyed('bob', bob, { tenant: 'globex' }), keyed('root', root, { role: 'operator' })]
 const on = stage({ config: () => ({ keys: [...lasting, keyed('brief', brief, { tenant: 'acme' })] }) })
-
-const field = (page) => page.getByLabel('Key', { exact: true })
-
-async function signIn(page, key, address = '/') {
-  await page.goto(address)
-  await page.waitForURL(/\/sign-in/)
-  await field(page).fill(key)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.waitForURL((url) => url.pathname !== '/sign-in')
-}
 
 on.test('a page leads to sign-in, a wrong key is refused in words, the right one leads back', async ({ page, context }) => {
   await page.goto('/usage?by=day')
@@ -55,6 +46,24 @@ on.test('sign-out ends it, for other tabs too', async ({ page, profile, context 
   assert.deepEqual(await context.cookies(), [])
   await other.goto('/sessions')
   await other.waitForURL(/\/sign-in/)
+})
+
+on.test('what one has typed, nobody else finds: not after signing out, not with another key', async ({ page, context }) => {
+  await signIn(page, alice)
+  await composer(page).fill('Half a secret')
+  await page.getByRole('button', { name: 'You and settings' }).click()
+  await page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await page.waitForURL(/\/sign-in/)
+  await signIn(page, alice)
+  assert.equal(await composer(page).inputValue(), '')
+  await composer(page).fill('Half of another')
+  await context.clearCookies() // as when it has run out
+  await signIn(page, bob)
+  assert.equal(await composer(page).inputValue(), '')
+  await composer(page).fill('Of bob')
+  await context.clearCookies()
+  await signIn(page, bob)
+  assert.equal(await composer(page).inputValue(), 'Of bob')
 })
 
 on.test('a key that is taken away takes its sign-in along (SIGHUP)', async ({ page, context, server }) => {

@@ -2,6 +2,7 @@
 // N counting how often that question came.
 import { once } from 'node:events'
 import http from 'node:http'
+import { patience } from './patience.mjs'
 
 /** The text of the last user message, whichever shape its content has. */
 function questionOf(body) {
@@ -11,6 +12,7 @@ function questionOf(body) {
 
 /** One answer that waits for the test: it sends what it is told, when it is told. */
 class Held {
+  #question
   #response = null
   #arrive
   /** The request, once it is there. */
@@ -18,6 +20,17 @@ class Held {
   #leave
   /** Resolves when the connection is closed before the answer has ended. */
   abandoned = new Promise((resolve) => { this.#leave = resolve })
+
+  constructor(question) {
+    this.#question = question
+  }
+
+  /** Waits for the request; one that never comes is said soon. */
+  async #request() {
+    let late
+    const never = new Promise((_, reject) => { late = setTimeout(() => reject(new Error(`nobody asked the model: ${this.#question}`)), patience) })
+    await Promise.race([this.arrived, never]).finally(() => clearTimeout(late))
+  }
 
   take(request, response) {
     this.#response = response
@@ -27,24 +40,24 @@ class Held {
 
   /** Streams a piece of text. */
   async send(text) {
-    await this.arrived
+    await this.#request()
     chunk(this.#response, { content: text })
   }
 
   async end() {
-    await this.arrived
+    await this.#request()
     finish(this.#response)
   }
 
   async refuse(status, message) {
-    await this.arrived
+    await this.#request()
     this.#response.writeHead(status, { 'Content-Type': 'application/json' })
     this.#response.end(JSON.stringify({ error: { message, type: 'server_error', code: null, param: null } }))
   }
 
   /** Closes the connection in the midst of the answer. */
   async break() {
-    await this.arrived
+    await this.#request()
     this.#response.destroy()
   }
 }
@@ -99,7 +112,7 @@ export class Model {
 
   /** Holds back the answer to the next request that asks this. */
   hold(question) {
-    const held = new Held()
+    const held = new Held(question)
     this.#held.push({ question, held })
     return held
   }

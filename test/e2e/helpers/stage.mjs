@@ -5,12 +5,12 @@ import path from 'node:path'
 import { after, before, test } from 'node:test'
 import { launch } from './browser.mjs'
 import { Model } from './model.mjs'
+import { patience } from './patience.mjs'
 import { Mooring } from './server.mjs'
 
-/** How long anything may take on a busy machine. */
-export const patience = 30_000
-
 const out = path.resolve(import.meta.dirname, '../out')
+
+export { patience }
 
 /** Tries until it does not throw. */
 export async function eventually(check) {

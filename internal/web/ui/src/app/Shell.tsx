@@ -6,6 +6,7 @@ import { api } from "@/api/client";
 import { useMe } from "@/api/hooks";
 import { useLive, useLiveState } from "@/api/live";
 import type { Me } from "@/api/types";
+import { forgetDrafts } from "@/chat/memory";
 import { cx, Drawer, IconButton, Mark, Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from "@/ui";
 import { Boundary } from "./Boundary";
 import { useOnline, useWide } from "./media";
@@ -126,6 +127,7 @@ function UserMenu({ me, side }: { me: Me | undefined; side: "right" | "bottom" }
   const client = useQueryClient();
   const signOut = async () => {
     await api("/api/sign-out", { method: "POST" }).catch(() => {});
+    forgetDrafts();
     client.clear();
     location.assign("/sign-in");
   };

@@ -14,8 +14,9 @@ import { ChatMenu } from "./ChatMenu";
 import { Composer, type Message } from "./Composer";
 import { clientOf, titleOf } from "./groups";
 import { Thread } from "./late";
-import { keepModel } from "./memory";
+import { keepModel, moveDraft } from "./memory";
 import { Notice } from "./Notice";
+import { keepOutbox } from "./outbox";
 import { randomID, runs, runsIn, type Question, type Run } from "./runs";
 import { Welcome } from "./Welcome";
 
@@ -72,7 +73,7 @@ function Missing({ error, retry }: { error: unknown; retry: () => void }) {
 }
 
 /** The key of the chat that is yet to begin; another one once that is used. */
-let nextKey = randomID();
+let nextKey = keepOutbox(runs) ?? randomID();
 
 function Open({ named, all, target }: { named: Session | null; all: Run[]; target: MessageID | null }) {
   const live = useSession(named?.id ?? null); // by its own id, which live changes name
@@ -158,6 +159,7 @@ function useMoved(session: Session | null, origin: string, all: Run[]) {
         client.setQueryData(keys.session(next.id), next);
         const model = runs.get(id)?.question?.model ?? null;
         if (model) keepModel(next.id, model);
+        moveDraft(session?.id ?? "new", next.id);
         if (session === null) {
           keepModel("new", null);
           nextKey = randomID();

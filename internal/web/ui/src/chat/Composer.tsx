@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState, type ClipboardEvent, type
 import { useMe } from "@/api/hooks";
 import type { Session } from "@/api/types";
 import { cx, IconButton, toast } from "@/ui";
-import { draftOf, keepDraft, keepModel, modelOf } from "./memory";
+import { draftOf, keepDraft, keepModel, keepPictures, lostOf, modelOf, picturesIn } from "./memory";
 import { ModelChoice } from "./ModelChoice";
 import { accepted, picturesOf } from "./pictures";
 import type { Picture, Run } from "./runs";
@@ -27,22 +27,21 @@ interface ComposerProps {
   restored: { text: string; pictures: Picture[] } | null;
 }
 
-/** Pictures that are not sent yet, of each view. */
-const kept = new Map<string, Picture[]>();
-
 export function Composer({ view, session, run, onSend, onStop, restored }: ComposerProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   const picker = useRef<HTMLInputElement>(null);
   const [of, setOf] = useState(view);
   const [text, setText] = useState(() => draftOf(view));
-  const [pictures, setPictures] = useState<Picture[]>(() => kept.get(view) ?? []);
+  const [pictures, setPictures] = useState<Picture[]>(() => picturesIn(view));
+  const [lost, setLost] = useState(() => lostOf(view));
   const [model, setModel] = useState(() => modelOf(view));
   const [dropping, setDropping] = useState(false);
   if (of !== view) {
     // Another chat: its own draft, pictures and model.
     setOf(view);
     setText(draftOf(view));
-    setPictures(kept.get(view) ?? []);
+    setPictures(picturesIn(view));
+    setLost(lostOf(view));
     setModel(modelOf(view));
   }
 
@@ -52,7 +51,8 @@ export function Composer({ view, session, run, onSend, onStop, restored }: Compo
   };
   const attach = (next: Picture[]) => {
     setPictures(next);
-    kept.set(view, next);
+    keepPictures(view, next);
+    setLost([]);
   };
 
   useEffect(() => {
@@ -136,6 +136,16 @@ export function Composer({ view, session, run, onSend, onStop, restored }: Compo
         )}
       >
         <CommandHint text={text} onTake={() => (type("/new "), field.current?.focus())} />
+        {lost.length > 0 && (
+          <p role="status" className="flex items-start gap-2 px-4 pt-3 text-sm text-warn">
+            <span className="min-w-0 flex-1 break-words">
+              {lost.length === 1 ? `${lost[0]} was not sent, and is not kept when the page is loaded anew. Add it again.` : `${lost.join(", ")} were not sent, and are not kept when the page is loaded anew. Add them again.`}
+            </span>
+            <IconButton label="Leave them out" size="sm" side="top" onClick={() => attach([])} className="-my-1">
+              <X className="size-4" />
+            </IconButton>
+          </p>
+        )}
         {pictures.length > 0 && (
           <ul aria-label="Images to send" className="flex flex-wrap gap-2 px-3 pt-3">
             {pictures.map((picture) => (

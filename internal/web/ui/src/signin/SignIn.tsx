@@ -6,6 +6,7 @@ import { useMe } from "@/api/hooks";
 import { keys } from "@/api/keys";
 import type { Me } from "@/api/types";
 import { useTitle } from "@/app/Page";
+import { forgetDrafts, keepWho } from "@/chat/memory";
 import { Button, ErrorState, Mark, Spinner } from "@/ui";
 import { safeBack } from "./back";
 import { KeyForm } from "./KeyForm";
@@ -46,6 +47,7 @@ function Inside() {
     <KeyForm
       onSignedIn={(now) => {
         setEntered(true);
+        keepWho(JSON.stringify([now.tenant, now.key]));
         client.setQueryData(keys.me, now);
         leave();
       }}
@@ -77,6 +79,7 @@ function Known({ me, onGo }: { me: Me; onGo: () => void }) {
   const signOut = async () => {
     setBusy(true);
     await api("/api/sign-out", { method: "POST" }).catch(() => {});
+    forgetDrafts();
     client.clear();
     location.reload();
   };

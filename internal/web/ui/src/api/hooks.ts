@@ -29,10 +29,11 @@ export function useModels() {
   });
 }
 
-export function useUpstreams() {
+/** The upstreams, read again every `pace` milliseconds: no event says how they are. */
+export function useUpstreams(pace = 15_000) {
   return useQuery({
     queryKey: keys.upstreams,
     queryFn: async ({ signal }) => (await api<{ upstreams: Upstream[] }>("/api/upstreams", { signal })).upstreams,
-    refetchInterval: 15_000,
+    refetchInterval: pace,
   });
 }

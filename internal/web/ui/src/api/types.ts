@@ -180,6 +180,11 @@ export interface Upstream {
   duration_p95_ms?: number | null;
   first_byte_p50_ms?: number | null;
   reason?: string | null;
+  /** Takes no new sessions, on an operator's word. */
+  drained?: boolean;
+  drained_since?: string | null;
+  /** Requests that wait for a place. */
+  waiting?: number;
 }
 
 /** What the pages read of /api/stats. */
@@ -195,6 +200,18 @@ export interface UsageRow {
   failed: number;
   usage: CostedUsage;
   unpriced_turns: number;
+  /** Of a key that the reader may know about and the configuration has: those of its limits that are set. */
+  limits?: KeyLimits;
+  /** What that key has spent in this calendar month. */
+  spent_usd?: number;
+}
+
+export interface KeyLimits {
+  requests_per_minute?: number;
+  streams?: number;
+  budget_usd?: number;
+  models?: string[];
+  expires?: string;
 }
 
 export interface UsageReport {

@@ -2,6 +2,7 @@ import { useState, type ReactNode } from "react";
 import type { Upstream } from "@/api/types";
 import { useMedia } from "@/app/media";
 import { Badge, cx, format, type Tone } from "@/ui";
+import { DrainState, Order, useDraining, type Draining } from "./Drain";
 
 const healths: Record<string, { tone: Tone; word: string }> = {
   healthy: { tone: "good", word: "healthy" },
@@ -39,12 +40,27 @@ function Errors({ upstream }: { upstream: Upstream }) {
 /** The upstreams: a table where there is room for one, else cards. Figures are the operators'. */
 export function List({ upstreams, operator }: { upstreams: Upstream[]; operator: boolean }) {
   const table = useMedia("(min-width: 64rem)");
-  if (operator && table) return <Table upstreams={upstreams} />;
+  const draining = useDraining(upstreams);
+  if (!operator) return <Cards upstreams={upstreams} draining={null} />;
+  return (
+    <>
+      {table ? <Table upstreams={upstreams} draining={draining} /> : <Cards upstreams={upstreams} draining={draining} />}
+      {draining.dialog}
+    </>
+  );
+}
+
+/** Without `draining` the reader is no operator. */
+function Cards({ upstreams, draining }: { upstreams: Upstream[]; draining: Draining | null }) {
+  const operator = draining !== null;
   return (
     <ul className={cx("grid gap-3", !operator && "md:grid-cols-2 xl:grid-cols-3")}>
       {upstreams.map((upstream) => (
         <li key={upstream.name} className="min-w-0 rounded-xl border border-line bg-raised p-4">
-          <Name upstream={upstream} />
+          <div className="flex items-start justify-between gap-3">
+            <Name upstream={upstream} />
+            {draining && <Order upstream={upstream} draining={draining} />}
+          </div>
           {operator && (
             <dl className="num mt-3 grid grid-cols-3 gap-x-3 gap-y-2 text-sm sm:grid-cols-4">
               {figures.map(({ label, means, value }) => (
@@ -64,7 +80,7 @@ export function List({ upstreams, operator }: { upstreams: Upstream[]; operator:
   );
 }
 
-function Table({ upstreams }: { upstreams: Upstream[] }) {
+function Table({ upstreams, draining }: { upstreams: Upstream[]; draining: Draining }) {
   return (
     <div className="overflow-x-auto rounded-xl border border-line bg-raised">
       <table className="w-full text-left text-sm">
@@ -73,8 +89,9 @@ function Table({ upstreams }: { upstreams: Upstream[] }) {
             <th scope="col" className="py-2.5 pr-3 pl-4 font-medium">Upstream</th>
             <th scope="col" className="px-3 py-2.5 font-medium">Models</th>
             {figures.map(({ label, means }) => (
-              <th key={label} scope="col" title={means} className="px-3 py-2.5 text-right font-medium whitespace-nowrap last:pr-4">{label}</th>
+              <th key={label} scope="col" title={means} className="px-3 py-2.5 text-right font-medium whitespace-nowrap">{label}</th>
             ))}
+            <th scope="col" className="py-2.5 pr-4 pl-3"><span className="sr-only">Draining</span></th>
           </tr>
         </thead>
         <tbody>
@@ -83,8 +100,9 @@ function Table({ upstreams }: { upstreams: Upstream[] }) {
               <th scope="row" className="max-w-96 min-w-60 py-3 pr-3 pl-4 font-normal"><Name upstream={upstream} /></th>
               <td className="max-w-72 px-3 py-3"><Models models={upstream.models} /></td>
               {figures.map(({ label, value }) => (
-                <td key={label} className="num px-3 py-3 text-right whitespace-nowrap last:pr-4">{value(upstream)}</td>
+                <td key={label} className="num px-3 py-3 text-right whitespace-nowrap">{value(upstream)}</td>
               ))}
+              <td className="py-2.5 pr-4 pl-3 text-right"><Order upstream={upstream} draining={draining} /></td>
             </tr>
           ))}
         </tbody>
@@ -104,7 +122,9 @@ function Name({ upstream }: { upstream: Upstream }) {
           <span aria-hidden className="size-1.5 rounded-full bg-current" />
           {word}
         </Badge>
+        {upstream.drained && upstream.health !== "draining" && <Badge tone="warn">draining</Badge>}
       </p>
+      {upstream.drained && <DrainState upstream={upstream} />}
       {upstream.reason && <p className="mt-1 text-xs text-pretty text-soft">{upstream.reason}</p>}
       {upstream.protocol !== undefined && (
         <p className="mt-1 text-xs wrap-anywhere text-faint">

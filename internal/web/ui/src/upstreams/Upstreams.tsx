@@ -5,10 +5,13 @@ import { EmptyState, ErrorState } from "@/ui";
 import { List } from "./List";
 import { Traffic } from "./Traffic";
 
+/** Whoever looks at them is about to do something, or waits for one to become empty. */
+const pace = 5_000;
+
 export default function Upstreams() {
   const me = useMe();
   const operator = me.data?.role === "operator";
-  const upstreams = useUpstreams();
+  const upstreams = useUpstreams(pace);
   const names = upstreams.data?.map((upstream) => upstream.name) ?? [];
   return (
     <Page title="Upstreams">

@@ -2,6 +2,7 @@ import { ArrowDown, ArrowUp } from "lucide-react";
 import { useState, type ReactNode } from "react";
 import type { UsageReport, UsageRow } from "@/api/types";
 import { cx, format } from "@/ui";
+import { LimitsCell, SpentCell } from "./KeyCells";
 import { sorted, type Column, type Order } from "./sort";
 
 const titles: Record<UsageReport["by"], string> = { model: "Model", day: "Day", key: "Key", upstream: "Upstream" };
@@ -18,12 +19,16 @@ const columns: { id: Column; label: string }[] = [
   { id: "write", label: "Cache writes" },
 ];
 
+/** Besides, where the reader may know of the keys what they may. */
+const ofKeys: { id: Column; label: string }[] = [{ id: "spent", label: "This month" }];
+
 /** The report's rows, in the order that its reader wants. */
 export function Rows({ report }: { report: UsageReport }) {
   const [order, setOrder] = useState<Order>(report.by === "day" ? { column: "name", descending: true } : { column: "cost", descending: true });
   const sort = (column: Column) =>
     setOrder({ column, descending: order.column === column ? !order.descending : column !== "name" });
   const rows = sorted(report.rows, order);
+  const withKeys = report.rows.some((row) => row.spent_usd !== undefined);
   const most = Math.max(...rows.map((row) => row.usage.cost_usd ?? 0));
   return (
     <div tabIndex={0} role="region" aria-label="Usage" className="mt-4 overflow-x-auto rounded-xl border border-line bg-raised">
@@ -32,6 +37,12 @@ export function Rows({ report }: { report: UsageReport }) {
           <tr>
             <Heading id="name" label={titles[report.by]} order={order} onSort={sort} />
             {columns.map(({ id, label }) => <Heading key={id} id={id} label={label} order={order} onSort={sort} />)}
+            {withKeys && (
+              <>
+                {ofKeys.map(({ id, label }) => <Heading key={id} id={id} label={label} order={order} onSort={sort} />)}
+                <th scope="col" className="px-3 py-1 text-left font-medium">Limits</th>
+              </>
+            )}
           </tr>
         </thead>
         <tbody>
@@ -45,6 +56,12 @@ export function Rows({ report }: { report: UsageReport }) {
                 <Share of={row.usage.cost_usd} most={most} />
               </td>
               <Figures row={row} />
+              {withKeys && (
+                <>
+                  <SpentCell row={row} />
+                  <LimitsCell row={row} />
+                </>
+              )}
             </tr>
           ))}
         </tbody>

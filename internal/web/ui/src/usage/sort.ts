@@ -1,6 +1,6 @@
 import type { UsageRow } from "@/api/types";
 
-export type Column = "name" | "turns" | "failed" | "input" | "output" | "read" | "write" | "cost";
+export type Column = "name" | "turns" | "failed" | "input" | "output" | "read" | "write" | "cost" | "spent";
 
 /** What a column holds; null is not known. */
 export const valueOf: Record<Column, (row: UsageRow) => string | number | null> = {
@@ -12,6 +12,7 @@ export const valueOf: Record<Column, (row: UsageRow) => string | number | null> 
   read: (row) => row.usage.cache_read_tokens,
   write: (row) => row.usage.cache_write_tokens,
   cost: (row) => row.usage.cost_usd,
+  spent: (row) => row.spent_usd ?? null,
 };
 
 export interface Order {

@@ -54,6 +54,36 @@ on.test('two tabs: both show the same turn, it is sent once, and either can stop
   assert.equal((await server.call(`/api/sessions/${session.id}`)).turns, 3)
 })
 
+on.test('a turn of another client is followed as it comes: in its chat, and on its session’s page', async ({ page, profile, server, model }) => {
+  const { id } = await server.turn('Begun elsewhere', { session: 'elsewhere-1' })
+  await page.goto(`/chat/${id}`)
+  await shows(page, 'You: Begun elsewhere', 'Answer: Answer 1 to: Begun elsewhere')
+  const other = await profile.page()
+  await other.goto(`/sessions/${id}`)
+  const turns = other.getByRole('tabpanel').getByRole('listitem')
+  await turns.first().waitFor()
+  assert.equal(await turns.count(), 1)
+  const third = await profile.page()
+  await third.goto(`/sessions/${id}?tab=messages`)
+  const messages = third.getByRole('region', { name: 'Messages' })
+  await messages.getByText('Answer 1 to: Begun elsewhere').waitFor()
+
+  const held = model.hold('Goes on elsewhere')
+  const before = [{ role: 'user', content: 'Begun elsewhere' }, { role: 'assistant', content: 'Answer 1 to: Begun elsewhere' }]
+  const turn = server.turn('Goes on elsewhere', { session: 'elsewhere-1', before, more: { stream: true } })
+  await held.send('word ')
+  await answers(page).filter({ hasText: 'word' }).waitFor()
+  await turns.first().getByText('running').first().waitFor()
+  assert.equal(await turns.count(), 2)
+  await held.send('by word')
+  await answers(page).filter({ hasText: 'word by word' }).waitFor()
+  await held.end()
+  await turn
+  await shows(page, 'You: Begun elsewhere', 'Answer: Answer 1 to: Begun elsewhere', 'You: Goes on elsewhere', 'Answer: word by word')
+  await turns.filter({ hasText: 'running' }).first().waitFor({ state: 'detached' })
+  await messages.getByText('word by word').waitFor()
+})
+
 on.test('offline and back: what was asked waits, and is sent once', async ({ page, context, server, model }) => {
   await page.goto('/')
   await chat(page, 'Online')

@@ -7,7 +7,7 @@ const on = stage()
 
 const focused = (page) => page.evaluate(() => {
   const one = document.activeElement
-  return { role: one?.getAttribute('role') ?? one?.tagName.toLowerCase(), name: one?.getAttribute('aria-label') ?? one?.textContent?.trim() ?? '' }
+  return { role: one?.getAttribute('role') ?? one?.tagName.toLowerCase(), name: one?.getAttribute('aria-label') ?? one?.labels?.[0]?.textContent ?? one?.textContent?.trim() ?? '' }
 })
 
 /** Tabs until something of that name has the focus, which is then to be seen. */
@@ -18,7 +18,8 @@ async function tabTo(page, name, key = 'Tab') {
     if (name instanceof RegExp ? name.test(at.name) : at.name === name) {
       const visible = await page.evaluate(() => {
         const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(document.activeElement)
-        const field = document.activeElement.matches('input, textarea')
+        const field = document.activeElement.matches('input:not([type=radio]), textarea')
+        if (document.activeElement.type === 'radio') return getComputedStyle(document.activeElement.labels[0]).outlineStyle !== 'none'
         return field || (outlineStyle !== 'none' && outlineWidth !== '0px') || boxShadow !== 'none'
       })
       assert.ok(visible, `the focus on ${at.name} is not to be seen`)
@@ -120,4 +121,43 @@ on.test('keyboard only: the table, its rows, a session and the way between pages
   await page.getByRole('dialog', { name: 'Keyboard' }).waitFor()
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
+})
+
+on.test('keyboard only: usage is grouped, sorted and taken along; upstreams are drained and their charts read', async ({ page, server }) => {
+  await server.turn('Something to count', { session: 'key-usage' })
+  await page.goto('/usage')
+  await page.getByRole('columnheader', { name: 'Cost' }).waitFor()
+  await tabTo(page, 'Model')
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.press('ArrowRight')
+  await page.waitForURL(/by=key/)
+  await page.getByRole('rowheader', { name: 'without a key' }).waitFor()
+  await tabTo(page, 'Turns')
+  await page.keyboard.press('Enter')
+  await page.locator('th[aria-sort=descending]', { hasText: 'Turns' }).waitFor()
+  await page.keyboard.press('Space')
+  await page.locator('th[aria-sort=ascending]', { hasText: 'Turns' }).waitFor()
+  const loading = page.waitForEvent('download')
+  await tabTo(page, 'CSV', 'Shift+Tab')
+  await page.keyboard.press('Enter')
+  await loading
+
+  await page.goto('/upstreams')
+  await page.getByRole('slider').first().waitFor()
+  await tabTo(page, 'Drain fake')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog', { name: 'Drain fake?' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await eventually(async () => assert.equal((await focused(page)).name, 'Drain fake'))
+  await tabTo(page, 'Requests over time')
+  const said = () => page.evaluate(() => document.activeElement.getAttribute('aria-valuetext'))
+  const whole = await said()
+  await page.keyboard.press('End')
+  await eventually(async () => assert.notEqual(await said(), whole))
+  const last = await said()
+  await page.keyboard.press('ArrowLeft')
+  await eventually(async () => assert.notEqual(await said(), last))
+  await page.keyboard.press('Escape')
+  await eventually(async () => assert.equal(await said(), whole))
 })

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "@/api/client";
 import { keys } from "@/api/keys";
 import type { Message as Stored, MessageID, Session, Turn } from "@/api/types";
-import { Button, ErrorState, Skeleton, Spinner, toast } from "@/ui";
+import { Button, ErrorState, Skeleton, Spinner, toast, Unprinted } from "@/ui";
 import { Live } from "./Live";
 import { Message, type Actions } from "./Message";
 import { Notice } from "./Notice";
@@ -27,6 +27,9 @@ interface ThreadProps {
   onTip: (tip: MessageID | "root" | null) => void;
   onSay: (text: string) => void;
 }
+
+/** Whether the reader wants nothing to move; a scroll by script does not ask by itself. */
+const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** What errors said that the stored turn does not; only for the sake of the sentence. */
 const sentences = new Map<string, string>();
@@ -73,9 +76,14 @@ export default function Thread({ session, run, target, readOnly, onAsk, onRestor
       <div ref={stick.attach} className="h-full overflow-y-auto [overflow-anchor:none]">
         <div className="mx-auto w-full max-w-3xl px-4 pt-4 pb-6 md:px-6">
           {branch.hasNextPage && (
-            <div ref={top} className="flex h-10 items-center justify-center text-faint">
-              <Spinner />
-            </div>
+            <>
+              <div ref={top} className="flex h-10 items-center justify-center text-faint print:hidden">
+                <Spinner />
+              </div>
+              <Unprinted>
+                These are the last {messages.length} messages. Those before them are on paper too when they were scrolled to; the session’s export has all of them.
+              </Unprinted>
+            </>
           )}
           {id !== null && parent !== "root" && branch.isPending && <LoadingThread />}
           {shown.map((one, i) => (
@@ -104,7 +112,7 @@ export default function Thread({ session, run, target, readOnly, onAsk, onRestor
         </div>
       </div>
       {stick.away && (
-        <Button size="sm" icon={<ArrowDown className="size-3.5" />} className="animate-rise absolute bottom-3 left-1/2 -translate-x-1/2 rounded-full shadow-high" onClick={() => toEnd("smooth")}>
+        <Button size="sm" icon={<ArrowDown className="size-3.5" />} className="animate-rise absolute bottom-3 left-1/2 -translate-x-1/2 rounded-full shadow-high" onClick={() => toEnd(calm() ? "instant" : "smooth")}>
           Jump to the latest
         </Button>
       )}

@@ -3,7 +3,7 @@ import { memo, type MouseEvent } from "react";
 import { Link } from "wouter";
 import type { Session } from "@/api/types";
 import { Badge, clientName, cx, Menu, projectName, RelativeTime, Spinner, StateBadge, Tokens } from "@/ui";
-import { SessionActions } from "./actions";
+import { OpenChat, SessionActions } from "./actions";
 import { columnsOf, placeOf } from "./columns";
 import { allTokens } from "./list";
 import { relations, sessionAddress, titleOf } from "./names";
@@ -168,6 +168,7 @@ function RowMenu({ session, current, onRename, onChanged }: { session: Session; 
         </button>
       }
     >
+      <OpenChat session={session} />
       <SessionActions session={session} onChanged={onChanged} onRename={() => onRename(session)} />
     </Menu>
   );

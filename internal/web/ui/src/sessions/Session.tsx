@@ -11,7 +11,7 @@ import { keys } from "@/api/keys";
 import type { Session as Shown, SessionPage } from "@/api/types";
 import { Button, EmptyState, ErrorState, IconButton, Menu, MenuLine, MenuLink, RelativeTime, Skeleton, StateBadge } from "@/ui";
 import { Tabs } from "@/ui/Tabs";
-import { RenameDialog, SessionActions } from "./actions";
+import { OpenChat, RenameDialog, SessionActions } from "./actions";
 import { chatAddress, sessionAddress, titleOf } from "./names";
 import { Facts, FoldedFacts } from "./page/Facts";
 import { Timeline } from "./page/Timeline";
@@ -131,10 +131,11 @@ function Found({ session }: { session: Shown }) {
       }
       bar={
         <>
-          <Link href="/sessions" className="flex min-h-10 flex-1 items-center gap-1 rounded-lg px-1.5 text-sm font-medium text-soft">
+          <Link href="/sessions" className="flex min-h-10 flex-1 items-center gap-1 rounded-lg px-1.5 text-sm font-medium text-soft print:hidden">
             <ChevronLeft aria-hidden className="size-4" /> Sessions
           </Link>
           <Menu trigger={more}>
+            <OpenChat session={session} />
             <Exports session={session} tip={tip} />
             <MenuLine />
             {actions}

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useImperativeHandle, useMemo, useRef, useState,
 import { useLocation } from "wouter";
 import { useWide } from "@/app/media";
 import type { Session } from "@/api/types";
-import { Button, cx, Spinner } from "@/ui";
+import { Button, cx, Spinner, Unprinted } from "@/ui";
 import type { ListState, SessionList } from "./list";
 import { sessionAddress } from "./names";
 import { NoteRow, SessionRow } from "./Row";
@@ -156,6 +156,7 @@ export function Table({ list, state, rows, onRename, onChanged, ref }: TableProp
           </p>
         )}
       </div>
+      {items.length < rows.length && <Unprinted>These are the sessions that were in sight, of more than there is room for.</Unprinted>}
       {state.error !== null && <PageFailed retry={() => void list.more()} />}
     </>
   );

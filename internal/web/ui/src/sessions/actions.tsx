@@ -16,9 +16,19 @@ interface ActionsProps {
   onRename: () => void;
 }
 
+/** The way to the chat, as the first item of a menu; not where a button beside it is that. */
+export function OpenChat({ session }: { session: Session }) {
+  const [, go] = useLocation();
+  return (
+    <>
+      <MenuItem icon={<MessageSquare />} onSelect={() => go(chatAddress(session))}>Open the chat</MenuItem>
+      <MenuLine />
+    </>
+  );
+}
+
 /** What one can do with a session, as the items of a menu. */
 export function SessionActions({ session, onChanged, onRemoved, onRename }: ActionsProps) {
-  const [, go] = useLocation();
   const change = useChange(onChanged);
   const archive = async () => {
     if (!(await change(session, { archived: !session.archived }))) return;
@@ -29,8 +39,6 @@ export function SessionActions({ session, onChanged, onRemoved, onRename }: Acti
   };
   return (
     <>
-      <MenuItem icon={<MessageSquare />} onSelect={() => go(chatAddress(session))}>Open the chat</MenuItem>
-      <MenuLine />
       <MenuItem icon={session.pinned ? <PinOff /> : <Pin />} onSelect={() => void change(session, { pinned: !session.pinned })}>
         {session.pinned ? "Unpin" : "Pin"}
       </MenuItem>

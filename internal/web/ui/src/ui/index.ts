@@ -14,3 +14,4 @@ export { Spinner } from "./Spinner";
 export { EmptyState, ErrorState, Skeleton } from "./states";
 export { toast, Toaster } from "./toast";
 export { tip, Tooltips } from "./Tooltip";
+export { Unprinted } from "./Unprinted";

@@ -6,7 +6,7 @@ import { useMe } from "@/api/hooks";
 import type { Message, MessageID, Session } from "@/api/types";
 import { Blocks, type Results } from "@/chat/Message";
 import { arrange, type Shown } from "@/chat/parts";
-import { Badge, Button, CopyButton, cx, EmptyState, ErrorState, IconButton, RelativeTime, Skeleton, toast } from "@/ui";
+import { Badge, Button, CopyButton, cx, EmptyState, ErrorState, IconButton, RelativeTime, Skeleton, toast, Unprinted } from "@/ui";
 import { chatAddress, sessionAddress } from "../names";
 import { place, useBranch } from "./branch";
 
@@ -40,9 +40,12 @@ export default function Messages({ session, tip, onTip }: MessagesProps) {
         </p>
       )}
       {branch.hasNextPage && (
-        <div className="flex justify-center pb-4">
-          <Button busy={branch.isFetchingNextPage} onClick={() => void branch.fetchNextPage()}>Show earlier messages</Button>
-        </div>
+        <>
+          <div className="flex justify-center pb-4 print:hidden">
+            <Button busy={branch.isFetchingNextPage} onClick={() => void branch.fetchNextPage()}>Show earlier messages</Button>
+          </div>
+          <Unprinted>These are the last {branch.messages.length} messages. Those before them are on paper too when they were shown; the session’s export has all of them.</Unprinted>
+        </>
       )}
       <ol className="flex flex-col">
         {shown.map((one) => (

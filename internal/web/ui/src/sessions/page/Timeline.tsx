@@ -4,7 +4,7 @@ import { useEffect, useId, useMemo, useState } from "react";
 import { api, query, sessionPath } from "@/api/client";
 import { keys } from "@/api/keys";
 import type { Session, Turn, TurnPage } from "@/api/types";
-import { Badge, Button, cx, EmptyState, ErrorState, format, RelativeTime, Skeleton, StateBadge, Tokens } from "@/ui";
+import { Badge, Button, cx, EmptyState, ErrorState, format, RelativeTime, Skeleton, StateBadge, Tokens, Unprinted } from "@/ui";
 import { barOf, scaleOf, type Bar } from "./bars";
 import { Price } from "../Price";
 import { TurnDetail } from "./TurnDetail";
@@ -49,6 +49,7 @@ export function Timeline({ session }: { session: Session }) {
       {turns.hasNextPage && (
         <div className="flex justify-center pt-4">
           <Button busy={turns.isFetchingNextPage} onClick={() => void turns.fetchNextPage()}>Show earlier turns</Button>
+          <Unprinted>These are the latest {turns.list.length} turns. Those before them are on paper too when they were shown.</Unprinted>
         </div>
       )}
     </section>
@@ -90,7 +91,7 @@ function TurnRow({ turn, bar }: { turn: Turn; bar: Bar }) {
         aria-expanded={open}
         aria-controls={id}
         onClick={() => setOpen(!open)}
-        className={cx("w-full px-3 text-left text-sm outline-offset-[-2px] hover:bg-hover/60", open && "bg-hover/40")}
+        className={cx("prints w-full px-3 text-left text-sm outline-offset-[-2px] hover:bg-hover/60", open && "bg-hover/40")}
       >
         <span className={cx(line, "min-h-11 max-md:hidden")}>
           <ChevronRight aria-hidden className={cx("size-4 text-faint transition-transform", open && "rotate-90")} />

@@ -1,15 +1,19 @@
-// 50,000 sessions. The Go test beside this file has made the store; without it there is nothing to test.
+// 50,000 sessions. The Go test beside this file makes the store meanwhile; without it there is nothing to test.
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { chats } from './helpers/chat.mjs'
-import { eventually, stage } from './helpers/stage.mjs'
+import { eventually, patience, stage } from './helpers/stage.mjs'
 
 const store = process.env.BIG_STORE
 
 if (!store) {
   test('50,000 sessions', { skip: 'BIG_STORE names no store; go test makes one' }, () => {})
 } else {
-  const on = stage({ config: () => ({ store: `sqlite:${store}` }) })
+  const on = stage({
+    ready: () => eventually(() => assert.ok(existsSync(store), 'the store is not whole yet'), 4 * patience),
+    config: () => ({ store: `sqlite:${store}` }),
+  })
   const grid = (page) => page.getByRole('treegrid', { name: 'Sessions' })
   const nodes = (page) => page.evaluate(() => document.querySelectorAll('*').length)
 

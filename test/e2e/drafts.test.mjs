@@ -26,6 +26,21 @@ on.test('a draft stays with its chat, over another chat and over a reload', asyn
   await holds(page, '')
 })
 
+on.test('what is typed while a chat gets its address goes along', async ({ page }) => {
+  await page.goto('/')
+  let release
+  const free = new Promise((resolve) => { release = resolve })
+  await page.route(/\/api\/sessions\/ses_[^/]+$/, (route) => free.then(() => route.continue()))
+  await ask(page, 'Gets its address')
+  await answers(page).filter({ hasText: 'Answer 1 to: Gets its address' }).waitFor()
+  await composer(page).fill('typed meanwhile')
+  release()
+  await page.waitForURL(/\/chat\/./)
+  await holds(page, 'typed meanwhile')
+  await page.goto('/')
+  await holds(page, '')
+})
+
 on.test('a question that waits survives a reload, in a chat and in one that is yet to begin, and is sent once', async ({ page, server, model }) => {
   for (const [text, before] of [['Waits to begin', null], ['Waits in its chat', 'There is a chat']]) {
     await page.goto('/')

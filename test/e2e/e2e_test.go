@@ -17,9 +17,8 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 	ready(t)
 	store := filepath.Join(t.TempDir(), "big.db")
-	if err := fill(t.Context(), store); err != nil {
-		t.Fatal(err)
-	}
+	filled := make(chan error, 1)
+	go func() { filled <- prepare(t.Context(), store) }() // what needs it waits for it, the rest does not
 	program, err := filepath.Abs(binary)
 	if err != nil {
 		t.Fatal(err)
@@ -27,6 +26,9 @@ func TestPages(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "node", "run.mjs")
 	cmd.Env = append(os.Environ(), "MOORING_BIN="+program, "BIG_STORE="+store)
 	out, err := cmd.CombinedOutput()
+	if failed := <-filled; failed != nil {
+		t.Fatal(failed)
+	}
 	if err != nil {
 		t.Fatalf("the browser tests (pictures of failures are in test/e2e/out): %v\n%s", err, failures(out))
 	}

@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"time"
 
 	"mooring"
@@ -10,6 +11,15 @@ import (
 )
 
 const sessions = 50_000
+
+// prepare fills a store, which is at its path once it is whole.
+func prepare(ctx context.Context, path string) error {
+	part := path + ".part"
+	if err := fill(ctx, part); err != nil {
+		return err
+	}
+	return os.Rename(part, path)
+}
 
 // fill makes a store with so many sessions that a table could not have them all in the document, each with one turn that is over.
 func fill(ctx context.Context, path string) error {

@@ -13,8 +13,8 @@ const out = path.resolve(import.meta.dirname, '../out')
 export { patience }
 
 /** Tries until it does not throw. */
-export async function eventually(check) {
-  const end = Date.now() + patience
+export async function eventually(check, within = patience) {
+  const end = Date.now() + within
   for (;;) {
     try {
       return await check()
@@ -27,10 +27,14 @@ export async function eventually(check) {
 
 export const upstream = (model, more = {}) => ({ name: 'fake', url: model.url, protocol: 'both', key: 'none', models: ['*'], ...more })
 
-/** A stage; `config` gives what the configuration has beside the model server, `prepare` does what comes before all tests. */
-export function stage({ config = () => ({}), prepare = () => {} } = {}) {
+/**
+ * A stage; `config` gives what the configuration has beside the model server, `ready` waits for what the server needs, `prepare` does what
+ * comes before all tests.
+ */
+export function stage({ config = () => ({}), ready = () => {}, prepare = () => {} } = {}) {
   const on = { config: (more = {}) => ({ upstreams: [upstream(on.model)], ...config(), ...more }) }
   before(async () => {
+    await ready()
     on.model = await Model.start()
     on.server = await Mooring.start(on.config())
     on.browser = await launch()

@@ -109,8 +109,12 @@ function Card({ row, current, onToggle, onRename, onChanged }: SessionRowProps) 
       <span role="gridcell" className="num flex items-center gap-3 text-xs text-soft">
         <StateBadge state={session.state} />
         <span>{session.turns} {session.turns === 1 ? "turn" : "turns"}</span>
-        <span><Tokens count={allTokens(use)} /> tokens</span>
-        <Price use={use} alone />
+        {allTokens(use) !== null && (
+          <>
+            <span><Tokens count={allTokens(use)} /> tokens</span>
+            <Price use={use} alone />
+          </>
+        )}
       </span>
     </div>
   );

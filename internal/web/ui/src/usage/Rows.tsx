@@ -19,8 +19,8 @@ const columns: { id: Column; label: string }[] = [
   { id: "write", label: "Cache writes" },
 ];
 
-/** Besides, where the reader may know of the keys what they may. */
-const ofKeys: { id: Column; label: string }[] = [{ id: "spent", label: "This month" }];
+/** Where the reader may know of the keys what they may: what a budget is about stands beside the cost. */
+const ofKeys: typeof columns = columns.toSpliced(1, 0, { id: "spent", label: "This month" });
 
 /** The report's rows, in the order that its reader wants. */
 export function Rows({ report }: { report: UsageReport }) {
@@ -36,13 +36,8 @@ export function Rows({ report }: { report: UsageReport }) {
         <thead className="text-xs text-faint">
           <tr>
             <Heading id="name" label={titles[report.by]} order={order} onSort={sort} />
-            {columns.map(({ id, label }) => <Heading key={id} id={id} label={label} order={order} onSort={sort} />)}
-            {withKeys && (
-              <>
-                {ofKeys.map(({ id, label }) => <Heading key={id} id={id} label={label} order={order} onSort={sort} />)}
-                <th scope="col" className="px-3 py-1 text-left font-medium">Limits</th>
-              </>
-            )}
+            {(withKeys ? ofKeys : columns).map(({ id, label }) => <Heading key={id} id={id} label={label} order={order} onSort={sort} />)}
+            {withKeys && <th scope="col" className="px-3 py-1 text-left font-medium">Limits</th>}
           </tr>
         </thead>
         <tbody>
@@ -55,13 +50,9 @@ export function Rows({ report }: { report: UsageReport }) {
                 <RowCost row={row} />
                 <Share of={row.usage.cost_usd} most={most} />
               </td>
+              {withKeys && <SpentCell row={row} />}
               <Figures row={row} />
-              {withKeys && (
-                <>
-                  <SpentCell row={row} />
-                  <LimitsCell row={row} />
-                </>
-              )}
+              {withKeys && <LimitsCell row={row} />}
             </tr>
           ))}
         </tbody>

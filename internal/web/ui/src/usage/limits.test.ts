@@ -25,7 +25,7 @@ describe("limitsOf", () => {
 
   test("each limit in words", () => {
     const limits = { requests_per_minute: 60, streams: 4, budget_usd: 5, models: ["gpt-*", "fake"], expires: new Date(2027, 0, 5).toISOString() };
-    expect(texts({ limits, spent_usd: 1 })).toEqual(["60 requests a minute", "4 at once", "gpt-*, fake", expect.stringMatching(/^until .*2027/)]);
+    expect(texts({ limits, spent_usd: 1 })).toEqual(["60 requests a minute, 4 at once", "gpt-*, fake", expect.stringMatching(/^until .*2027/)]);
   });
 
   test("an end that is near, and one that is past", () => {

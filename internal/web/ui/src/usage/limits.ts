@@ -27,8 +27,11 @@ export function limitsOf({ name, limits, spent_usd: spent }: UsageRow, now: Date
   if (name === null || spent === undefined) return "–";
   if (!limits) return "not configured any more";
   const all: Limit[] = [];
-  if (limits.requests_per_minute) all.push({ text: `${number(limits.requests_per_minute)} requests a minute` });
-  if (limits.streams) all.push({ text: `${number(limits.streams)} at once` });
+  const pace = [
+    limits.requests_per_minute && `${number(limits.requests_per_minute)} requests a minute`,
+    limits.streams && `${number(limits.streams)} at once`,
+  ].filter(Boolean);
+  if (pace.length > 0) all.push({ text: pace.join(", ") });
   if (limits.models?.length) all.push({ text: limits.models.join(", "), title: limits.models.join(", ") });
   if (limits.expires) all.push(expiry(new Date(limits.expires), now));
   return all.length > 0 ? all : limits.budget_usd ? "the budget alone" : "none";

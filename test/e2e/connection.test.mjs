@@ -48,6 +48,7 @@ on.test('two tabs: both show the same turn, it is sent once, and either can stop
   await ask(page, 'Stopped elsewhere')
   await second.send('begun')
   await answers(other).filter({ hasText: 'begun' }).waitFor()
+  await other.bringToFront()
   await stopButton(other).click()
   await second.abandoned
   for (const tab of [page, other]) await tab.getByText('Stopped. What had come by then is kept.').waitFor()

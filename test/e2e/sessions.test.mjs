@@ -91,7 +91,7 @@ on.test('rename, pin, archive and delete, each seen elsewhere and undone', async
 
   await menu('Archive')
   await there('Handled').waitFor({ state: 'detached' })
-  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByRole('button', { name: 'Undo' }).last().click() // of the newest notice
   await there('Handled').waitFor()
   await menu('Archive')
   await chats(page).getByRole('button', { name: 'Archived' }).click()
@@ -102,7 +102,7 @@ on.test('rename, pin, archive and delete, each seen elsewhere and undone', async
 
   await menu('Delete')
   await here('Handled').waitFor({ state: 'detached' })
-  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByRole('button', { name: 'Undo' }).last().click() // of the newest notice
   await here('Handled').waitFor()
   assert.equal((await server.call(`/api/sessions/${id}`)).title, 'Handled')
   await menu('Delete')

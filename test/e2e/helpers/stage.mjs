@@ -85,8 +85,11 @@ class Profile {
     return profile
   }
 
-  page() {
-    return this.context.newPage()
+  /** Another page. The first one stays in front: what is behind is drawn once a second, and a press waits for that. */
+  async page() {
+    const page = await this.context.newPage()
+    await this.context.pages()[0].bringToFront()
+    return page
   }
 
   seen() {

@@ -128,7 +128,7 @@ function Expander({ row, onToggle }: { row: Row & { kind: "session" }; onToggle:
       tabIndex={-1}
       aria-label={row.open ? "Hide sub-agents" : "Show sub-agents"}
       onClick={() => onToggle(row)}
-      className="-my-1 flex size-6 pointer-coarse:-my-2 pointer-coarse:size-10 shrink-0 items-center justify-center rounded-md text-faint -ml-1 hover:bg-hover hover:text-ink"
+      className="-my-1 flex size-6 pointer-coarse:-my-2 pointer-coarse:-mr-2.5 pointer-coarse:-ml-3 pointer-coarse:size-10 shrink-0 items-center justify-center rounded-md text-faint -ml-1 hover:bg-hover hover:text-ink"
     >
       <ChevronRight className={cx("size-4 transition-transform", row.open && "rotate-90")} />
     </button>

@@ -43,6 +43,11 @@ const (
 	CodeInternal             Code = "internal_error"
 
 	CodeSessionProfileMismatch Code = "session_profile_mismatch"
+
+	// The tenant edge's own.
+	CodeBadRequest       Code = "bad_request"
+	CodeIdentityRequired Code = "identity_required"
+	CodeSlotsFull        Code = "slots_full"
 )
 
 // Codes that stay in the house: outcomes of a race.
@@ -51,6 +56,9 @@ const (
 	CodeSessionGone  Code = "session_gone"
 	CodeTurnFenced   Code = "turn_fenced"
 	CodeTurnLost     Code = "turn_lost"
+	CodeSlotChanged  Code = "slot_changed"
+	CodeSpent        Code = "spent"
+	CodeLoginBusy    Code = "login_busy"
 )
 
 // ErrorKind is what callers branch on.
@@ -107,16 +115,16 @@ func CodeOf(err error) Code {
 func KindOf(err error) ErrorKind {
 	switch CodeOf(err) {
 	case CodeInvalidJSON, CodeMessagesRequired, CodeInvalidContent, CodeEmptyMessage, CodeInvalidSessionID, CodeInvalidRequest,
-		CodeMethodNotAllowed, CodeRequestTimeout, CodeBodyTooLarge, CodeUnsupportedMediaType, CodeUpgradeUnsupported:
+		CodeMethodNotAllowed, CodeRequestTimeout, CodeBodyTooLarge, CodeUnsupportedMediaType, CodeUpgradeUnsupported, CodeBadRequest:
 		return KindInvalid
-	case CodeInvalidAPIKey, CodeOriginForbidden, CodeHostForbidden, CodeOperatorRequired:
+	case CodeInvalidAPIKey, CodeOriginForbidden, CodeHostForbidden, CodeOperatorRequired, CodeIdentityRequired:
 		return KindDenied
 	case CodeSessionNotFound, CodeModelNotFound, CodeNotFound, CodeSessionGone:
 		return KindNotFound
 	case CodeAmbiguousKey, CodeTurnCancelled, CodeSessionTaken, CodeTranscriptsOff, CodeLinearHistory, CodeSessionProfileMismatch,
-		CodeTurnFenced, CodeTurnLost:
+		CodeTurnFenced, CodeTurnLost, CodeSlotChanged, CodeSpent, CodeLoginBusy:
 		return KindConflict
-	case CodeSessionBusy, CodeKeyLimit:
+	case CodeSessionBusy, CodeKeyLimit, CodeSlotsFull:
 		return KindBusy
 	case CodeUpstreamError, CodeUpstreamUnavailable, CodeUpstreamTimeout:
 		return KindUpstreamFailure

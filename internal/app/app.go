@@ -15,6 +15,7 @@ import (
 	"mooring"
 	"mooring/internal/admin"
 	"mooring/internal/config"
+	"mooring/internal/edge"
 	"mooring/internal/forward"
 	"mooring/internal/identify"
 	"mooring/internal/peer"
@@ -67,6 +68,7 @@ type App struct {
 	relay  *relay.API
 	load   *load
 	server *serve.Server
+	edge   *edge.Edge // nil where none is configured
 	addr   string
 	stop   []func() // in the order of starting; called backwards
 }
@@ -117,10 +119,16 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err := a.takeUp(ctx); err != nil {
 		return err
 	}
+	if err := a.openEdge(ctx, cfg); err != nil { //nolint:contextcheck // requests have contexts of their own
+		return err
+	}
 	a.greet()       //nolint:contextcheck // it runs until it is closed
 	a.index.Start() //nolint:contextcheck // it runs until it is closed
 	a.onStop(a.index.Close)
 	a.server.Start(a.handler(cfg)) //nolint:contextcheck // requests have contexts of their own
+	if a.edge != nil {
+		a.edge.Start() //nolint:contextcheck // as above
+	}
 	return nil
 }
 
@@ -246,6 +254,9 @@ func (a *App) Reload(cfg config.Config) error {
 	for _, key := range fixed(a.started, cfg) {
 		a.opts.Log.LogAttrs(context.Background(), slog.LevelWarn, "a restart is needed for this key to change", slog.String("config_key", key))
 	}
+	if err := a.replaceSlots(cfg); err != nil {
+		return err
+	}
 	a.fleet.Replace(all)
 	a.cfg.Store(&cfg)
 	a.setPrices(cfg)
@@ -296,6 +307,7 @@ func (a *App) Stop(ctx context.Context) error {
 	defer cancel()
 	var turns sync.WaitGroup
 	turns.Go(func() { a.turns.Close(early) })
+	turns.Go(func() { a.drainEdge(early) })
 	err := a.server.Shutdown(ctx)
 	turns.Wait()
 	a.unwind()

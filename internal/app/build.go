@@ -120,6 +120,7 @@ func fixed(old, next config.Config) []string {
 		{"durability", old.Durability == next.Durability},
 		{"telemetry.otlp", old.Telemetry.OTLP == next.Telemetry.OTLP},
 		{"telemetry.format", old.Telemetry.Format == next.Telemetry.Format},
+		{"edge", sameEdge(old.Edge, next.Edge)},
 	} {
 		if !key.same {
 			out = append(out, key.name)

@@ -19,7 +19,7 @@ var floors = [][]string{
 	{"."},
 	{"config", "telemetry", "web", "store/migrate"},
 	{"store/sql"}, // what both drivers share
-	{"wire", "route", "upstream", "record", "search", "signin", "problem", "price", "peer", "store/sqlite", "store/postgres"},
+	{"wire", "route", "upstream", "record", "search", "signin", "problem", "price", "peer", "openid", "store/sqlite", "store/postgres"},
 	{"identify", "forward", "serve", "echo"},
 	{"turn", "eval"},
 	{"relay", "workspace", "edge", "admin"},

@@ -26,7 +26,7 @@ var (
 // validate gives the first rule that the configuration breaks.
 func (c *Config) validate() error {
 	checks := []func() error{
-		c.checkRelease, func() error { return checkWords("", reflect.ValueOf(*c)) },
+		c.checkEdge, func() error { return checkWords("", reflect.ValueOf(*c)) },
 		c.checkListen, c.checkHosts, c.checkStore, c.checkUpstreams, c.checkRouting, c.checkKeys,
 		c.checkModels, c.checkPrices, c.checkSessions, c.checkLimits, c.checkOrigins, c.checkTelemetry,
 	}
@@ -202,14 +202,6 @@ func (c *Config) checkOrigins() error {
 		if err != nil || u.Host == "" || origin != u.Scheme+"://"+u.Host || strings.Contains(u.Host, "*") {
 			return wrong(fmt.Sprintf("cors.origins[%d]", i), "%q is no exact origin; write scheme://host[:port] as in https://chat.example.org", origin)
 		}
-	}
-	return nil
-}
-
-// checkRelease refuses what restricts or protects and does not do so yet.
-func (c *Config) checkRelease() error {
-	if c.Edge != nil {
-		return wrong("edge", "does not work in this release")
 	}
 	return nil
 }

@@ -16,9 +16,9 @@ type row struct {
 func rowOf(code mooring.Code) row {
 	switch code {
 	case mooring.CodeInvalidJSON, mooring.CodeMessagesRequired, mooring.CodeInvalidContent, mooring.CodeEmptyMessage,
-		mooring.CodeInvalidSessionID, mooring.CodeInvalidRequest:
+		mooring.CodeInvalidSessionID, mooring.CodeInvalidRequest, mooring.CodeBadRequest:
 		return invalid(http.StatusBadRequest)
-	case mooring.CodeInvalidAPIKey:
+	case mooring.CodeInvalidAPIKey, mooring.CodeIdentityRequired:
 		return row{http.StatusUnauthorized, "authentication_error", "authentication_error"}
 	case mooring.CodeOriginForbidden, mooring.CodeHostForbidden, mooring.CodeOperatorRequired:
 		return row{http.StatusForbidden, "permission_error", "permission_error"}
@@ -40,7 +40,7 @@ func rowOf(code mooring.Code) row {
 		return row{http.StatusTooManyRequests, "rate_limit_error", "rate_limit_error"}
 	case mooring.CodeUpstreamError:
 		return failed(http.StatusBadGateway)
-	case mooring.CodeUpstreamUnavailable, mooring.CodeStoreUnavailable, mooring.CodeShuttingDown:
+	case mooring.CodeUpstreamUnavailable, mooring.CodeStoreUnavailable, mooring.CodeShuttingDown, mooring.CodeSlotsFull:
 		return row{http.StatusServiceUnavailable, "server_error", "overloaded_error"}
 	case mooring.CodeUpstreamTimeout:
 		return row{http.StatusGatewayTimeout, "server_error", "timeout_error"}

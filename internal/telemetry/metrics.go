@@ -28,6 +28,7 @@ type Metrics struct {
 	commitSeconds    prometheus.Histogram
 	commitBatch      prometheus.Histogram
 	requests         *prometheus.CounterVec
+	edge             edgeMetrics
 }
 
 // NewMetrics makes the registry with every metric in it, the Go runtime's and the process's too.
@@ -83,7 +84,9 @@ func NewMetrics() *Metrics {
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "mooring_http_requests_total", Help: "Requests answered on the main listener, by class of status.",
 		}, []string{"class"}),
+		edge: newEdgeMetrics(),
 	}
+	m.registry.MustRegister(m.edge.answers, m.edge.refusals, m.edge.untagged)
 	m.registry.MustRegister(m.turns, m.turnSeconds, m.firstByteSeconds, m.tokens, m.cost, m.unpriced, m.keyLimits, m.upstreamRequests, m.moves,
 		m.routes, m.sessions,
 		m.commits, m.commitSeconds, m.commitBatch, m.requests,
@@ -166,9 +169,12 @@ func (m *Metrics) Committed(changes int, took time.Duration, err error) {
 
 // Answered counts a request by the class of its status.
 func (m *Metrics) Answered(status int) {
-	class := "other"
-	if status >= 100 && status < 600 {
-		class = string(rune('0'+status/100)) + "xx"
+	m.requests.WithLabelValues(statusClass(status)).Inc()
+}
+
+func statusClass(status int) string {
+	if status < 100 || status >= 600 {
+		return "other"
 	}
-	m.requests.WithLabelValues(class).Inc()
+	return string(rune('0'+status/100)) + "xx"
 }

@@ -141,6 +141,14 @@ func (w *writer) one(ctx context.Context, change mooring.Change) error {
 		return w.sumUp(ctx, c)
 	case *mooring.Drain:
 		return w.drain(ctx, c)
+	case *mooring.ClaimSlot:
+		return w.claimSlot(ctx, c)
+	case *mooring.SlotChange:
+		return w.changeSlots(ctx, c)
+	case *mooring.SlotSeen:
+		return w.slotSeen(ctx, c)
+	case *mooring.LoginChange:
+		return w.logins(ctx, c)
 	case *mooring.Applied:
 		c.Err = nil
 		_, err := w.exec(ctx, setApplied, int64(c.Seq)) //nolint:gosec // a journal ends long before that

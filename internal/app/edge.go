@@ -1,0 +1,130 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"time"
+
+	"mooring"
+	"mooring/internal/config"
+	"mooring/internal/edge"
+	"mooring/internal/openid"
+)
+
+// openEdge takes the edge's port, where one is configured, and reads who has which slot. Nothing is accepted yet.
+func (a *App) openEdge(ctx context.Context, cfg *config.Config) error {
+	c := cfg.Edge
+	if c == nil {
+		return nil
+	}
+	e, err := edge.New(a.edgeOptions(cfg))
+	if err != nil {
+		return &config.Error{Key: "edge.slots", Msg: err.Error()}
+	}
+	a.onStop(func() { a.closed("edge", e.Close()) })
+	addr, err := e.Listen(ctx, c.Listen)
+	if err != nil {
+		return &config.Error{Key: "edge", Msg: err.Error()}
+	}
+	a.opts.Log.LogAttrs(ctx, slog.LevelInfo, "the edge listens", slog.String("addr", addr.String()), slog.String("host", c.Host), slog.Int("slots", len(c.Slots)))
+	a.edge = e
+	return nil
+}
+
+func (a *App) edgeOptions(cfg *config.Config) edge.Options {
+	c := cfg.Edge
+	o := edge.Options{
+		Settings: edge.Settings{
+			Host: c.Host, Origin: "https://" + c.Host, IdentityHeader: c.IdentityHeader, Cookies: [2]string(c.Cookies), Continuity: c.Continuity,
+			DenyOpen: c.DenyOpen, SnapshotLimit: int(c.SnapshotLimit), BodyLimit: edgeBody, Salt: []byte(c.Salt.Reveal()),
+			Trusted: c.Identity.Networks(), Issuer: c.Identity.Issuer,
+		},
+		Slots: slotsOf(c), Store: a.store, Commit: a.commit, Now: a.opts.Now, Log: a.opts.Log, Meter: a.metrics, Witness: witnessBeside(cfg.Store.File()),
+	}
+	switch c.Identity.Source {
+	case config.SourceBearer:
+		p := openid.New(openid.Options{Issuer: c.Identity.Issuer, ClientID: c.Identity.Audience, Now: time.Now})
+		o.Verify = bearer{p}
+	case config.SourceOIDC:
+		back := c.OIDC.RedirectURI
+		if back == "" {
+			back = o.Origin + "/oauth2/callback"
+		}
+		if o.Plain = strings.HasPrefix(back, "http://"); o.Plain {
+			o.Origin = "http://" + c.Host
+		}
+		p := openid.New(openid.Options{
+			Issuer: c.Identity.Issuer, ClientID: c.Identity.ClientID, Secret: c.Identity.ClientSecret.Reveal(), RedirectURI: back, Scopes: c.OIDC.Scopes, Now: time.Now,
+		})
+		o.Login = &edge.LoginOptions{
+			Provider: p, Issuer: c.Identity.Issuer, ClientID: c.Identity.ClientID, Secret: subkey(a.secret, "edge logins"), Idle: c.OIDC.Idle, MaxAge: c.OIDC.MaxAge,
+		}
+	}
+	return o
+}
+
+// edgeBody is a little more than the largest body that the web UI takes (hermes-webui MAX_BODY_BYTES: 20 MiB).
+const edgeBody = 21 << 20
+
+// witnessBeside is the file that tells a store that has lost its claims from one that never had any; replicas of a shared database watch it
+// themselves.
+func witnessBeside(store string) string {
+	if store == "" {
+		return ""
+	}
+	return strings.TrimSuffix(store, ".db") + ".slots"
+}
+
+// bearer says in the edge's words what a provider found of a token.
+type bearer struct{ *openid.Provider }
+
+// Verify gives the subject of a good token.
+func (b bearer) Verify(ctx context.Context, token string) (string, error) {
+	subject, err := b.Provider.Verify(ctx, token)
+	if errors.Is(err, openid.ErrUnknown) {
+		return "", fmt.Errorf("%w: %w", edge.ErrUnknown, err)
+	}
+	return subject, err
+}
+
+func slotsOf(c *config.Edge) []edge.Slot {
+	out := make([]edge.Slot, len(c.Slots))
+	for i, s := range c.Slots {
+		out[i] = edge.Slot{Name: mooring.SlotName(s.Name), URL: s.URL}
+	}
+	return out
+}
+
+// replaceSlots takes over a changed list of slots; all else of the edge takes a restart.
+func (a *App) replaceSlots(cfg config.Config) error {
+	if a.edge == nil || cfg.Edge == nil {
+		return nil
+	}
+	if err := a.edge.Replace(slotsOf(cfg.Edge)); err != nil {
+		return &config.Error{Key: "edge.slots", Msg: err.Error()}
+	}
+	return nil
+}
+
+// sameEdge says whether two configurations of the edge differ in their slots at most.
+func sameEdge(old, next *config.Edge) bool {
+	if old == nil || next == nil {
+		return old == next
+	}
+	a, b := *old, *next
+	a.Slots, b.Slots = nil, nil
+	return reflect.DeepEqual(a, b)
+}
+
+func (a *App) drainEdge(ctx context.Context) {
+	if a.edge == nil {
+		return
+	}
+	if err := a.edge.Shutdown(ctx); err != nil && ctx.Err() == nil {
+		a.closed("edge", err)
+	}
+}

@@ -61,6 +61,7 @@ type commands struct {
 	Version versionCommand `cmd:"" help:"Say which version this is."`
 
 	Sessions   sessionsCommands  `cmd:"" help:"List, show, search, export and delete the sessions of a running server."`
+	Tenants    tenantsCommands   `cmd:"" help:"List, show, move and release the slots of a running server's tenant edge."`
 	Explain    explainCommand    `cmd:"" help:"Say why a turn went to its session and its upstream."`
 	Completion completionCommand `cmd:"" help:"Write a script by which a shell completes this command line."`
 }

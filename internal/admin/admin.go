@@ -1,6 +1,6 @@
 // Package admin serves what those need who run the program: health, readiness, metrics and the upstreams as they stand.
 //
-// It knows no tenant's text: live events are numbers and ids. All that it changes is which upstreams are drained. Its goroutines are the hub's, one for each tenant that
+// It knows no tenant's text: live events are numbers and ids. All that it changes is which upstreams are drained and whose slots are. Its goroutines are the hub's, one for each tenant that
 // somebody listens to; they end with the last listener's request.
 package admin
 
@@ -26,6 +26,7 @@ type Options struct {
 	Upstreams func() []UpstreamView                       // as they stand now, in the order of the configuration
 	Load      func(context.Context) (map[mooring.UpstreamName]Load, error)
 	Drains    Drainer
+	Tenants   func() Tenants // nil where no edge is configured
 	Metrics   http.Handler
 	Hub       *Hub            // of live events
 	Draining  <-chan struct{} // closed once the server drains: live events end then
@@ -49,6 +50,7 @@ func (a *API) Mount(mux Mux) {
 	mux.Handle("POST /api/upstreams/{name}/drain", a.drained(a.o.Drains.Drain))
 	mux.Handle("POST /api/upstreams/{name}/resume", a.drained(a.o.Drains.Resume))
 	mux.Handle("GET /api/events", http.HandlerFunc(a.events))
+	a.mountTenants(mux)
 }
 
 // operator lets operators through and nobody else.

@@ -6,6 +6,7 @@
 package apiclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -44,10 +45,29 @@ func Dialer() *http.Client {
 func (c *Client) Get(ctx context.Context, path string, query url.Values, v any) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	res, err := c.do(ctx, http.MethodGet, path, query)
+	res, err := c.do(ctx, http.MethodGet, path, query, nil) //nolint:bodyclose // read does
 	if err != nil {
 		return nil, err
 	}
+	return c.read(res, v)
+}
+
+// Post sends a JSON value and reads the answer as Get does.
+func (c *Client) Post(ctx context.Context, path string, body, v any) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	sent, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.do(ctx, http.MethodPost, path, nil, sent) //nolint:bodyclose // read does
+	if err != nil {
+		return nil, err
+	}
+	return c.read(res, v)
+}
+
+func (c *Client) read(res *http.Response, v any) (json.RawMessage, error) {
 	defer func() { _ = res.Body.Close() }()
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {
@@ -68,7 +88,7 @@ func (c *Client) Get(ctx context.Context, path string, query url.Values, v any) 
 
 // Copy writes an answer to w while it comes. Its error is w's own where that one failed.
 func (c *Client) Copy(ctx context.Context, w io.Writer, path string, query url.Values) error {
-	res, err := c.do(ctx, http.MethodGet, path, query)
+	res, err := c.do(ctx, http.MethodGet, path, query, nil)
 	if err != nil {
 		return err
 	}
@@ -99,7 +119,7 @@ func (s *source) Read(p []byte) (int, error) {
 func (c *Client) Delete(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	res, err := c.do(ctx, http.MethodDelete, path, nil)
+	res, err := c.do(ctx, http.MethodDelete, path, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -107,10 +127,13 @@ func (c *Client) Delete(ctx context.Context, path string) error {
 }
 
 // do gives an answer of 2xx, its body still to be read and closed; any other one is an error.
-func (c *Client) do(ctx context.Context, method, path string, query url.Values) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.address(path, query), http.NoBody)
+func (c *Client) do(ctx context.Context, method, path string, query url.Values, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.address(path, query), bytes.NewReader(body))
 	if err != nil {
 		return nil, c.unreachable(err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("User-Agent", "mooring")
 	if c.Key != "" {

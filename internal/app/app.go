@@ -119,7 +119,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	if err := a.takeUp(ctx); err != nil {
 		return err
 	}
-	if err := a.openEdge(ctx, cfg); err != nil { //nolint:contextcheck // requests have contexts of their own
+	if err := a.openEdge(ctx, cfg); err != nil {
 		return err
 	}
 	a.greet()       //nolint:contextcheck // it runs until it is closed
@@ -127,7 +127,7 @@ func (a *App) Start(ctx context.Context) (err error) {
 	a.onStop(a.index.Close)
 	a.server.Start(a.handler(cfg)) //nolint:contextcheck // requests have contexts of their own
 	if a.edge != nil {
-		a.edge.Start() //nolint:contextcheck // as above
+		a.edge.Start()
 	}
 	return nil
 }

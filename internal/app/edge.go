@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mooring"
+	"mooring/internal/admin"
 	"mooring/internal/config"
 	"mooring/internal/edge"
 	"mooring/internal/openid"
@@ -21,11 +22,11 @@ func (a *App) openEdge(ctx context.Context, cfg *config.Config) error {
 	if c == nil {
 		return nil
 	}
-	e, err := edge.New(a.edgeOptions(cfg))
+	e, err := edge.New(a.edgeOptions(cfg)) //nolint:contextcheck // requests have contexts of their own
 	if err != nil {
 		return &config.Error{Key: "edge.slots", Msg: err.Error()}
 	}
-	a.onStop(func() { a.closed("edge", e.Close()) })
+	a.onStop(func() { a.closed("edge", e.Close()) }) //nolint:contextcheck // closing is not cut short
 	addr, err := e.Listen(ctx, c.Listen)
 	if err != nil {
 		return &config.Error{Key: "edge", Msg: err.Error()}
@@ -125,6 +126,57 @@ func (a *App) drainEdge(ctx context.Context) {
 		return
 	}
 	if err := a.edge.Shutdown(ctx); err != nil && ctx.Err() == nil {
-		a.closed("edge", err)
+		a.closed("edge", err) //nolint:contextcheck // as above
 	}
+}
+
+// tenants are the edge's slots, for operators.
+func (a *App) tenants() admin.Tenants { //nolint:ireturn // nil where there is no edge
+	if a.edge == nil {
+		return nil
+	}
+	return places{a.edge}
+}
+
+// places shows operators the edge's slots.
+type places struct{ edge *edge.Edge }
+
+func (p places) Places(ctx context.Context) ([]admin.Place, error) {
+	all, err := p.edge.Places(ctx)
+	out := make([]admin.Place, len(all))
+	for i := range all {
+		out[i] = shown(&all[i])
+	}
+	return out, err
+}
+
+func (p places) Find(ctx context.Context, who string) (admin.Place, error) {
+	one, err := p.edge.Find(ctx, who)
+	return shown(&one), err
+}
+
+func (p places) KeyOf(subject string) (mooring.TenantKey, error) { return p.edge.KeyOf(subject) }
+
+func (p places) Move(ctx context.Context, who string, to mooring.SlotName, copied bool) (admin.Place, error) {
+	one, err := p.edge.Move(ctx, who, to, copied)
+	return shown(&one), err
+}
+
+func (p places) Release(ctx context.Context, who string, wiped bool) (admin.Place, error) {
+	one, err := p.edge.Release(ctx, who, wiped)
+	return shown(&one), err
+}
+
+func shown(p *edge.Place) admin.Place {
+	return admin.Place{
+		Slot: p.Slot, State: p.State, Tenant: string(p.Key), KeyID: p.KeyID, Epoch: p.Epoch, ClaimedAt: known(p.ClaimedAt), SeenAt: known(p.SeenAt), Note: p.Note,
+		Configured: p.Configured, URL: p.URL, Open: p.Open, Health: p.Health,
+	}
+}
+
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
 }

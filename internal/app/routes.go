@@ -29,7 +29,7 @@ func (a *App) handler(cfg *config.Config) http.Handler {
 	}).Mount(mux)
 	a.signInRoutes(cfg).Mount(mux)
 	workspace.NewPages(front).Mount(mux)
-	admin.New(admin.Options{Caller: a.server.Caller, Ready: a.ready, Upstreams: a.upstreamViews, Load: a.load.read, Drains: a.drains, Metrics: a.metrics.Handler(), Hub: a.hub, Draining: a.server.Draining(), Log: a.opts.Log}).Mount(mux)
+	admin.New(admin.Options{Caller: a.server.Caller, Ready: a.ready, Upstreams: a.upstreamViews, Load: a.load.read, Drains: a.drains, Tenants: a.tenants, Metrics: a.metrics.Handler(), Hub: a.hub, Draining: a.server.Draining(), Log: a.opts.Log}).Mount(mux)
 	return a.server.Wrap(mux)
 }
 

@@ -108,7 +108,6 @@ func TestRefused(t *testing.T) {
 		{"expiry that is no time", "keys: [{name: a, tenant: t, expires: tomorrow, hash: '" + digest + "'}]", "keys[0].expires", "RFC 3339"},
 		{"limit below zero", "keys: [{name: a, tenant: t, streams: -1, hash: '" + digest + "'}]", "keys[0]", "negative"},
 
-		{"no edge yet", "edge: {listen: '127.0.0.1:1'}", "edge", "does not work in this release"},
 		{"the edge's own keys are known", "edge: {lisen: x}", "edge.lisen", "unknown key"},
 	} {
 		t.Run(row.rule, func(t *testing.T) {

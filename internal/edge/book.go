@@ -96,10 +96,10 @@ func (b *book) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return b.take(&read, asked)
+	return b.take(ctx, &read, asked)
 }
 
-func (b *book) take(read *mooring.SlotBook, asked time.Time) error {
+func (b *book) take(ctx context.Context, read *mooring.SlotBook, asked time.Time) error {
 	claims := map[mooring.TenantKey]mooring.Claim{}
 	for _, c := range read.Claims {
 		if c.Key == "" {
@@ -114,7 +114,7 @@ func (b *book) take(read *mooring.SlotBook, asked time.Time) error {
 	defer b.mu.Unlock()
 	if read.Changes < b.changes {
 		if !b.lost {
-			b.log.LogAttrs(context.Background(), slog.LevelError, "the store holds less of the slots than it did: nobody is let in, and no slot is given away",
+			b.log.LogAttrs(ctx, slog.LevelError, "the store holds less of the slots than it did: nobody is let in, and no slot is given away",
 				slog.Int64("was", b.changes), slog.Int64("is", read.Changes))
 		}
 		b.lost = true
@@ -155,7 +155,7 @@ func (b *book) find(key mooring.TenantKey) (mooring.Claim, bool, error) {
 
 // claim gives a tenant the first free slot of the list, or the one that it has got meanwhile.
 func (b *book) claim(ctx context.Context, key mooring.TenantKey, slots []mooring.SlotName) (mooring.Claim, error) {
-	if b.strangers(key) {
+	if b.strangers(ctx, key) {
 		return mooring.Claim{}, slotsFull()
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeWait)
@@ -227,7 +227,7 @@ func (w *wave) known(key mooring.TenantKey, now time.Time) {
 }
 
 // strangers says whether one more unknown tenant is part of such a wave.
-func (b *book) strangers(key mooring.TenantKey) bool {
+func (b *book) strangers(ctx context.Context, key mooring.TenantKey) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now, old := b.now(), 0
@@ -243,7 +243,7 @@ func (b *book) strangers(key mooring.TenantKey) bool {
 	}
 	if !b.wave.told {
 		b.wave.told = true
-		b.log.LogAttrs(context.Background(), slog.LevelError, "many unknown tenants ask for slots while known ones are silent: has the identity source changed how it names people? No slot is given away",
+		b.log.LogAttrs(ctx, slog.LevelError, "many unknown tenants ask for slots while known ones are silent: has the identity source changed how it names people? No slot is given away",
 			slog.Int("unknown", len(b.wave.unknown)), slog.Int("known", len(b.wave.knowns)))
 	}
 	return true

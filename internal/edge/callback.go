@@ -69,18 +69,19 @@ func (l *login) finish(w http.ResponseWriter, r *http.Request, cookies *brought,
 	if !ok {
 		return nobody()
 	}
-	return l.open(w, r, cookies, &g, subject, b)
+	g.Subject = subject
+	return l.open(w, r, cookies, &g, b)
 }
 
 // open signs a browser in, under a new token: what it had before counts no longer.
-func (l *login) open(w http.ResponseWriter, r *http.Request, cookies *brought, g *openid.Grant, subject string, b *begun) error {
+func (l *login) open(w http.ResponseWriter, r *http.Request, cookies *brought, g *openid.Grant, b *begun) error {
 	now, raw := l.now(), token()
 	sealed, err := l.seal.seal("login", kept{Refresh: g.Refresh, ID: g.Raw, Nonce: b.Nonce})
 	if err != nil {
 		return slotFailed(err)
 	}
 	add := &mooring.Login{
-		Token: l.seal.digest("login", raw), Key: tenantKey(l.e.set.Salt, l.o.Issuer, subject), Subject: l.subject(subject), CreatedAt: now, SeenAt: now,
+		Token: l.seal.digest("login", raw), Key: tenantKey(l.e.set.Salt, l.o.Issuer, g.Subject), Subject: l.subject(g.Subject), CreatedAt: now, SeenAt: now,
 		Proven: g.Expires, Ends: now.Add(l.o.MaxAge), Sealed: sealed,
 	}
 	if g.Session != "" {
@@ -118,24 +119,13 @@ func (l *login) confirm(w http.ResponseWriter) error {
 }
 
 func (l *login) signOut(w http.ResponseWriter, r *http.Request, cookies *brought) error {
-	if err := l.cross.Check(r); err != nil {
+	if l.cross.Check(r) != nil {
 		return &refusal{status: http.StatusForbidden, code: mooring.CodeOriginForbidden, words: "Sign out on this server's own page."}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxLogoutBody)
-	everywhere := r.PostFormValue("everywhere") != ""
-	ctx, to := r.Context(), "/"
-	if raw := cookies.others[ssoName]; raw != "" {
-		digest := l.seal.digest("login", raw)
-		is, found, err := l.read(ctx, digest)
-		if err != nil {
-			return storeDown(err)
-		}
-		if found {
-			if err = l.end(ctx, &is, everywhere); err != nil {
-				return err
-			}
-			to = l.afterwards(ctx, &is)
-		}
+	to, err := l.leave(r, cookies.others[ssoName])
+	if err != nil {
+		return err
 	}
 	h := w.Header()
 	for _, name := range append([]string{ssoName, bindingName}, l.e.set.Cookies[:]...) {
@@ -149,18 +139,29 @@ func (l *login) signOut(w http.ResponseWriter, r *http.Request, cookies *brought
 	return nil
 }
 
-// end ends a login, or all of its person's.
-func (l *login) end(ctx context.Context, is *mooring.Login, everywhere bool) error {
+// leave ends the login of a cookie, or all of its person's where the form says so, and gives where to go then.
+func (l *login) leave(r *http.Request, raw string) (to string, err error) {
+	if raw == "" {
+		return "/", nil
+	}
+	ctx := r.Context()
+	is, found, err := l.read(ctx, l.seal.digest("login", raw))
+	switch {
+	case err != nil:
+		return "", storeDown(err)
+	case !found:
+		return "/", nil
+	}
 	c := &mooring.LoginChange{DropToken: is.Token}
-	if everywhere {
+	if r.PostFormValue("everywhere") != "" {
 		c.DropSubject = is.Subject
 	}
-	if err := l.e.opts.Commit(ctx, c); err != nil {
-		return storeDown(err)
+	if err = l.e.opts.Commit(ctx, c); err != nil {
+		return "", storeDown(err)
 	}
 	l.forgetAll()
 	l.endGone(ctx)
-	return nil
+	return l.afterwards(ctx, &is), nil
 }
 
 // forgetAll has every login read again.

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -77,25 +78,25 @@ func readCookies(lines []string, names [2]string) (brought, error) {
 				continue
 			}
 			seen[name]++
-			b.take(name, value, names, seen[name] > 1)
+			if seen[name] > 1 {
+				value = "" // no cookie of the edge's or the web UI's is empty
+			}
+			b.take(name, value, names)
 		}
 	}
 	return b, nil
 }
 
-func (b *brought) take(name, value string, names [2]string, again bool) {
+func (b *brought) take(name, value string, names [2]string) {
 	for i, known := range names {
 		if name != known {
 			continue
 		}
 		b.named[i] = true
-		if b.values[i] = ""; !again && valueOf(i, value) {
+		if b.values[i] = ""; valueOf(i, value) {
 			b.values[i] = value
 		}
 		return
-	}
-	if again {
-		value = ""
 	}
 	switch {
 	case name == bindingName:
@@ -130,29 +131,24 @@ func bake(name, value string, maxAge int) string {
 // setCookies gives the lines that an answer carries: of the slot's own the two alone, in the edge's terms, and an end to those that
 // the slot is not shown.
 func setCookies(names [2]string, fromSlot []string, stale [2]bool) []string {
-	var lines [2]string
-	age := ""
+	var last [2]*setCookie
 	for _, line := range fromSlot {
-		name, value, attrs := splitSetCookie(line)
-		for i, known := range names {
-			if name != known {
-				continue
-			}
-			if lines[i] = rebake(i, name, value, attrs, age); i == sessionCookie {
-				age = attrs["max-age"]
-			}
+		c := parseSetCookie(line)
+		if i := slices.Index(names[:], c.name); i >= 0 {
+			last[i] = c
 		}
 	}
-	if lines[profileCookie] != "" && age != "" { // the session's age may have come after it
-		for _, line := range fromSlot {
-			if name, value, attrs := splitSetCookie(line); name == names[profileCookie] {
-				lines[profileCookie] = rebake(profileCookie, name, value, attrs, age)
-			}
-		}
+	age := sessionAge
+	if s := last[sessionCookie]; s != nil && s.attrs["max-age"] != "" {
+		age = s.attrs["max-age"]
 	}
 	var out []string
-	for i, line := range lines {
-		if line == "" && stale[i] {
+	for i, c := range last {
+		line := ""
+		switch {
+		case c != nil:
+			line = c.rebaked(i, age)
+		case stale[i]:
 			line = bake(names[i], "", -1)
 		}
 		if line != "" {
@@ -162,34 +158,39 @@ func setCookies(names [2]string, fromSlot []string, stale [2]bool) []string {
 	return out
 }
 
-// rebake gives the slot's cookie the edge's attributes; "" for one that no web UI sets.
-func rebake(which int, name, value string, attrs map[string]string, age string) string {
-	maxAge, has := attrs["max-age"]
-	if n, err := strconv.Atoi(maxAge); has && err == nil && n <= 0 || value == "" {
-		return bake(name, "", -1)
+// setCookie is a Set-Cookie line of a slot.
+type setCookie struct {
+	name, value string
+	attrs       map[string]string
+}
+
+// rebaked gives the slot's cookie the edge's attributes; "" for one that no web UI sets. The profile cookie gets the session's age where it
+// has none: it counts with that one alone.
+func (c *setCookie) rebaked(which int, age string) string {
+	maxAge, has := c.attrs["max-age"]
+	if n, err := strconv.Atoi(maxAge); has && err == nil && n <= 0 || c.value == "" {
+		return bake(c.name, "", -1)
 	}
-	if !valueOf(which, value) {
+	if !valueOf(which, c.value) {
 		return ""
 	}
 	if !has && which == profileCookie {
-		if maxAge = age; maxAge == "" {
-			maxAge = sessionAge
-		}
+		maxAge = age
 	}
 	n, err := strconv.Atoi(maxAge)
 	if err != nil {
 		n = 0
 	}
-	return bake(name, value, n)
+	return bake(c.name, c.value, n)
 }
 
-func splitSetCookie(line string) (name, value string, attrs map[string]string) {
+func parseSetCookie(line string) *setCookie {
 	first, rest, _ := strings.Cut(line, ";")
-	name, value, _ = strings.Cut(strings.Trim(first, " \t"), "=")
-	attrs = map[string]string{}
+	c := &setCookie{attrs: map[string]string{}}
+	c.name, c.value, _ = strings.Cut(strings.Trim(first, " \t"), "=")
 	for attr := range strings.SplitSeq(rest, ";") {
 		k, v, _ := strings.Cut(strings.Trim(attr, " \t"), "=")
-		attrs[strings.ToLower(k)] = v
+		c.attrs[strings.ToLower(k)] = v
 	}
-	return name, value, attrs
+	return c
 }

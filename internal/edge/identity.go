@@ -11,7 +11,9 @@ import (
 	"mooring"
 )
 
-func base32Of(b []byte) string { return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b) }
+func base32Of(b []byte) string {
+	return base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b)
+}
 
 // person is who a request comes from, as the one source of identity says.
 type person struct {

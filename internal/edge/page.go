@@ -121,10 +121,12 @@ const (
 // tagged hands a page over with the script's tag in it. A page that cannot be changed goes through as it is.
 func (e *Edge) tagged(ctx context.Context, w *counting, v *visit, res *http.Response) error {
 	if coding := res.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return e.untagged(ctx, w, v, res, nil, "encoding")
+		e.opts.Meter.EdgeUntagged("encoding")
+		return e.untagged(ctx, w, v, res, nil)
 	}
 	if !runsOwn(res.Header) {
-		return e.untagged(ctx, w, v, res, nil, "policy")
+		e.opts.Meter.EdgeUntagged("policy")
+		return e.untagged(ctx, w, v, res, nil)
 	}
 	begin, at, err := findHead(res.Body)
 	switch {
@@ -134,7 +136,8 @@ func (e *Edge) tagged(ctx context.Context, w *counting, v *visit, res *http.Resp
 		}
 		panic(http.ErrAbortHandler)
 	case at < 0:
-		return e.untagged(ctx, w, v, res, begin, "no place")
+		e.opts.Meter.EdgeUntagged("no place")
+		return e.untagged(ctx, w, v, res, begin)
 	}
 	h := w.Header()
 	dropLength(h)
@@ -148,8 +151,7 @@ func (e *Edge) tagged(ctx context.Context, w *counting, v *visit, res *http.Resp
 
 func (v *visit) cancelled(ctx context.Context) bool { return over(context.Cause(ctx)) }
 
-func (e *Edge) untagged(ctx context.Context, w *counting, v *visit, res *http.Response, begin []byte, why string) error {
-	e.opts.Meter.EdgeUntagged(why)
+func (e *Edge) untagged(ctx context.Context, w *counting, v *visit, res *http.Response, begin []byte) error {
 	if res.ContentLength >= 0 {
 		w.Header().Set("Content-Length", strconv.FormatInt(res.ContentLength, 10))
 	}

@@ -20,7 +20,7 @@ import (
 // pass asks the visit's slot and hands its answer over.
 func (e *Edge) pass(w *counting, r *http.Request, v *visit) error {
 	v.stream = wantsStream(r)
-	leave, ok := v.slot.enter(v.stream)
+	leave, ok := v.slot.enter(v)
 	if !ok {
 		return slotDown(errors.New("the slot has no room for another request"))
 	}
@@ -39,7 +39,7 @@ func (e *Edge) pass(w *counting, r *http.Request, v *visit) error {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	res, err := e.ask(ctx, v, method, v.query, e.outbound(r, v), body)
+	res, err := e.ask(ctx, v, question{method, v.query, e.outbound(r, v), body})
 	if err != nil {
 		return e.unanswered(r.Context(), ctx, err)
 	}
@@ -47,14 +47,22 @@ func (e *Edge) pass(w *counting, r *http.Request, v *visit) error {
 	return e.answer(ctx, w, r, v, res)
 }
 
+// question is one request to a slot.
+type question struct {
+	method string
+	query  string
+	header http.Header
+	body   *spooled // nil for none
+}
+
 // ask sends one request to the visit's slot, with nothing in it but what it is given.
-func (e *Edge) ask(ctx context.Context, v *visit, method, query string, h http.Header, body *spooled) (*http.Response, error) {
+func (e *Edge) ask(ctx context.Context, v *visit, q question) (*http.Response, error) {
 	req := (&http.Request{
-		Method: method, Host: e.set.Host, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		URL: &url.URL{Scheme: v.slot.url.Scheme, Host: v.slot.url.Host, Opaque: v.path, RawQuery: query},
+		Method: q.method, Host: e.set.Host, Header: q.header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		URL: &url.URL{Scheme: v.slot.url.Scheme, Host: v.slot.url.Host, Opaque: v.path, RawQuery: q.query},
 	}).WithContext(ctx)
-	if body != nil && body.size > 0 {
-		req.Body, req.ContentLength = io.NopCloser(body.reader()), body.size
+	if q.body != nil && q.body.size > 0 {
+		req.Body, req.ContentLength = io.NopCloser(q.body.reader()), q.body.size
 	}
 	res, err := v.slot.via.RoundTrip(req)
 	if err != nil {
@@ -150,13 +158,13 @@ func (e *Edge) copy(ctx context.Context, w *counting, v *visit, res *http.Respon
 		n, err := from.Read(block)
 		if n > 0 {
 			idle.Reset(silence)
-			_ = out.SetWriteDeadline(time.Now().Add(browserPatience))
+			_ = out.SetWriteDeadline(e.deadline())
 			if _, failed := w.Write(block[:n]); failed != nil || flush && out.Flush() != nil {
 				panic(http.ErrAbortHandler)
 			}
 		}
 		switch {
-		case err == io.EOF: //nolint:errorlint // a reader's own end
+		case err == io.EOF:
 			return
 		case err != nil && events && over(context.Cause(ctx)):
 			return
@@ -164,6 +172,11 @@ func (e *Edge) copy(ctx context.Context, w *counting, v *visit, res *http.Respon
 			panic(http.ErrAbortHandler)
 		}
 	}
+}
+
+// deadline is by when a browser has to take the next bytes, or to send them. The network keeps no other clock than the real one.
+func (e *Edge) deadline() time.Time {
+	return time.Now().Add(browserPatience) //nolint:forbidigo // see above
 }
 
 var (
@@ -195,9 +208,8 @@ func (e *Edge) spool(w http.ResponseWriter, r *http.Request) (*spooled, error) {
 		return nil, tooLarge()
 	}
 	in := http.NewResponseController(w)
-	_ = in.SetReadDeadline(time.Now().Add(browserPatience))
 	defer in.SetReadDeadline(time.Time{}) //nolint:errcheck // as above
-	from := &patient{from: http.MaxBytesReader(w, r.Body, e.set.BodyLimit), in: in}
+	from := &patient{from: http.MaxBytesReader(w, r.Body, e.set.BodyLimit), in: in, until: e.deadline}
 	var err error
 	if s.small, err = io.ReadAll(io.LimitReader(from, spoolInMemory)); err == nil && len(s.small) == spoolInMemory {
 		err = s.spill(from)
@@ -214,13 +226,14 @@ func (e *Edge) spool(w http.ResponseWriter, r *http.Request) (*spooled, error) {
 
 // patient gives the client time for each piece.
 type patient struct {
-	from io.Reader
-	in   *http.ResponseController
+	from  io.Reader
+	in    *http.ResponseController
+	until func() time.Time
 }
 
 // Read reads the next piece.
 func (p *patient) Read(b []byte) (int, error) {
-	_ = p.in.SetReadDeadline(time.Now().Add(browserPatience))
+	_ = p.in.SetReadDeadline(p.until())
 	return p.from.Read(b)
 }
 

@@ -79,7 +79,7 @@ func unhex(s string) (byte, bool) {
 		return 0, false
 	}
 	hi, lo := strings.IndexByte(hexDigits, lower(s[0])), strings.IndexByte(hexDigits, lower(s[1]))
-	return byte(hi<<4 | lo), hi >= 0 && lo >= 0
+	return byte(hi<<4 | lo), hi >= 0 && lo >= 0 //nolint:gosec // two digits
 }
 
 const hexDigits = "0123456789abcdef"

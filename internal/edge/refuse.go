@@ -105,7 +105,7 @@ func (r *refusal) write(w http.ResponseWriter, path string) {
 		body = errorPage(r.status, r.words)
 	}
 	w.WriteHeader(r.status)
-	_, _ = w.Write(body) // a client that is gone cannot be told
+	_, _ = w.Write(body) //nolint:gosec // words of the program's own; a client that is gone cannot be told
 }
 
 // errorPage is a page whose every word is the program's own.

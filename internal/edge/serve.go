@@ -41,7 +41,8 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := e.opts.Now()
 	v := &visit{id: requestID()}
 	out := &counting{ResponseWriter: w}
-	defer func() { e.note(r.Context(), v, out, e.opts.Now().Sub(began)) }()
+	ctx := r.Context()
+	defer func() { e.note(ctx, v, out, e.opts.Now().Sub(began)) }()
 	if err := e.handle(out, r, v); err != nil {
 		e.refuse(out, r, v, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"mooring"
@@ -18,12 +17,12 @@ const (
 	slotRequests = 100
 	slotStreams  = 64
 
-	dialTime       = 2 * time.Second
-	answerTime     = 60 * time.Second
-	maxSlotHeader  = 64 << 10
-	streamSilence  = 30 * time.Second // six of the web UI's heartbeats
-	bodySilence    = 60 * time.Second
-	streamAge      = time.Hour // then a browser comes back and is looked at again
+	dialTime        = 2 * time.Second
+	answerTime      = 60 * time.Second
+	maxSlotHeader   = 64 << 10
+	streamSilence   = 30 * time.Second // six of the web UI's heartbeats
+	bodySilence     = 60 * time.Second
+	streamAge       = time.Hour // then a browser comes back and is looked at again
 	browserPatience = time.Minute
 )
 
@@ -34,13 +33,13 @@ type slot struct {
 	url     *url.URL
 	via     *http.Transport
 	asked   chan struct{}
-	streams atomic.Int64
+	streams chan struct{}
 }
 
 func newSlot(name mooring.SlotName, u *url.URL) *slot {
 	dialer := &net.Dialer{Timeout: dialTime}
 	return &slot{
-		name: name, url: u, asked: make(chan struct{}, slotRequests),
+		name: name, url: u, asked: make(chan struct{}, slotRequests), streams: make(chan struct{}, slotStreams),
 		via: &http.Transport{
 			DisableKeepAlives: true, DisableCompression: true, MaxConnsPerHost: slotRequests, MaxResponseHeaderBytes: maxSlotHeader,
 			ResponseHeaderTimeout: answerTime, DialContext: dialer.DialContext, TLSHandshakeTimeout: dialTime,
@@ -49,23 +48,27 @@ func newSlot(name mooring.SlotName, u *url.URL) *slot {
 }
 
 // enter takes one of the slot's places, or says that there is none. leave gives it back.
-func (s *slot) enter(stream bool) (leave func(), ok bool) {
-	if stream && s.streams.Add(1) > slotStreams {
-		s.streams.Add(-1)
-		return nil, false
-	}
-	done := func() {
-		if stream {
-			s.streams.Add(-1)
+func (s *slot) enter(v *visit) (leave func(), ok bool) {
+	var places []chan struct{}
+	leave = func() {
+		for _, p := range places {
+			<-p
 		}
 	}
-	select {
-	case s.asked <- struct{}{}:
-	default:
-		done()
-		return nil, false
+	want := []chan struct{}{s.asked}
+	if v.stream {
+		want = append(want, s.streams)
 	}
-	return func() { <-s.asked; done() }, true
+	for _, p := range want {
+		select {
+		case p <- struct{}{}:
+			places = append(places, p)
+		default:
+			leave()
+			return nil, false
+		}
+	}
+	return leave, true
 }
 
 // visits are the requests that slots are answering.

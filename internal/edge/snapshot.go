@@ -37,22 +37,19 @@ func (e *Edge) snapshot(ctx context.Context, w *counting, r *http.Request, v *vi
 	if err != nil {
 		return tooMuch(err)
 	}
-	dropped := 0
+	s := smaller{body: body, from: res}
 	if len(body) > e.set.SnapshotLimit {
-		var again *http.Response
-		if body, again, dropped, err = e.lessOf(ctx, r, v, body); err != nil {
+		if s, err = e.lessOf(ctx, r, v, s); err != nil {
 			return tooMuch(err)
 		}
-		if again != nil {
-			res = again
-		}
 	}
+	body, res = s.body, s.from
 	e.inbound(w.Header(), v, res)
 	h := w.Header()
 	dropLength(h)
 	h.Del("Content-Encoding")
-	if dropped > 0 {
-		h.Set(trimmedHeader, strconv.Itoa(dropped))
+	if s.dropped > 0 {
+		h.Set(trimmedHeader, strconv.Itoa(s.dropped))
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)
@@ -100,15 +97,23 @@ func (e *Edge) readSnapshot(ctx context.Context, res *http.Response) (body []byt
 	return body, leave, nil
 }
 
+// smaller is a snapshot, the answer that it came in, and how many messages it has lost at the front.
+type smaller struct {
+	body    []byte
+	from    *http.Response
+	dropped int
+}
+
 // lessOf gives a snapshot that fits: the slot's own answer to a smaller question, or the one that is there without its oldest messages.
-func (e *Edge) lessOf(ctx context.Context, r *http.Request, v *visit, body []byte) (less []byte, again *http.Response, dropped int, err error) {
+func (e *Edge) lessOf(ctx context.Context, r *http.Request, v *visit, s smaller) (smaller, error) {
 	if asksForAll(v.query) {
-		if less, again = e.askForLess(ctx, r, v); again != nil {
-			return less, again, 0, nil
+		if less, again := e.askForLess(ctx, r, v); again != nil { //nolint:bodyclose // it has been read and closed
+			return smaller{body: less, from: again}, nil
 		}
 	}
-	less, dropped, err = trim(body, e.set.SnapshotLimit)
-	return less, nil, dropped, err
+	var err error
+	s.body, s.dropped, err = trim(s.body, e.set.SnapshotLimit)
+	return s, err
 }
 
 // asksForAll says that a client did not say how many messages it wants.
@@ -118,7 +123,7 @@ func asksForAll(query string) bool {
 }
 
 func (e *Edge) askForLess(ctx context.Context, r *http.Request, v *visit) ([]byte, *http.Response) {
-	res, err := e.ask(ctx, v, http.MethodGet, v.query+"&"+askAgain, e.outbound(r, v), nil)
+	res, err := e.ask(ctx, v, question{method: http.MethodGet, query: v.query + "&" + askAgain, header: e.outbound(r, v)})
 	if err != nil {
 		return nil, nil
 	}

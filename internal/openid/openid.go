@@ -96,7 +96,7 @@ type claims struct {
 
 func (p *Provider) check(ctx context.Context, f *found, raw string) (Token, claims, error) {
 	var c claims
-	t, err := p.verify(ctx, f, raw, &oidc.Config{Now: p.late})
+	t, err := p.examine(ctx, f, raw, &oidc.Config{Now: p.late})
 	if err != nil {
 		return Token{}, c, err
 	}
@@ -114,8 +114,8 @@ func (p *Provider) check(ctx context.Context, f *found, raw string) (Token, clai
 	return Token{Subject: t.Subject, Session: c.Session, Expires: t.Expiry, Issued: t.IssuedAt, Raw: raw}, c, nil
 }
 
-// verify checks a token's signature, issuer and audience, and tells a token that is bad from keys that could not be fetched.
-func (p *Provider) verify(ctx context.Context, f *found, raw string, how *oidc.Config) (*oidc.IDToken, error) {
+// examine checks a token's signature, issuer and audience, and tells a token that is bad from keys that could not be fetched.
+func (p *Provider) examine(ctx context.Context, f *found, raw string, how *oidc.Config) (*oidc.IDToken, error) {
 	how.ClientID, how.SupportedSigningAlgs = p.o.ClientID, []string{oidc.RS256, oidc.ES256}
 	keys := &watched{KeySet: f.keys}
 	t, err := oidc.NewVerifier(p.o.Issuer, keys, how).Verify(ctx, raw)
@@ -163,7 +163,7 @@ func (p *Provider) find(ctx context.Context) (*found, error) {
 	if err = provider.Claims(&more); err != nil || more.Keys == "" {
 		return p.known(errors.Join(errors.New("its description names no keys"), err))
 	}
-	keys := oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), p.client), more.Keys) // it outlives the request
+	keys := oidc.NewRemoteKeySet(oidc.ClientContext(context.WithoutCancel(ctx), p.client), more.Keys) // it outlives the request
 	p.found = &found{at: now, endpoint: provider.Endpoint(), end: more.End, keys: keys}
 	return p.found, nil
 }
@@ -283,7 +283,7 @@ func (p *Provider) Logout(ctx context.Context, raw string) (Logout, error) {
 	if err != nil {
 		return Logout{}, err
 	}
-	t, err := p.verify(ctx, f, raw, &oidc.Config{SkipExpiryCheck: true, Now: p.o.Now}) // it may have no expiry
+	t, err := p.examine(ctx, f, raw, &oidc.Config{SkipExpiryCheck: true, Now: p.o.Now}) // it may have no expiry
 	if err != nil {
 		return Logout{}, err
 	}

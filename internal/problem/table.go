@@ -24,7 +24,8 @@ func rowOf(code mooring.Code) row {
 		return row{http.StatusForbidden, "permission_error", "permission_error"}
 	case mooring.CodeSessionNotFound, mooring.CodeModelNotFound, mooring.CodeNotFound, mooring.CodeSessionGone:
 		return row{http.StatusNotFound, "invalid_request_error", "not_found_error"}
-	case mooring.CodeAmbiguousKey, mooring.CodeTurnCancelled, mooring.CodeTranscriptsOff, mooring.CodeLinearHistory, mooring.CodeSessionProfileMismatch:
+	case mooring.CodeAmbiguousKey, mooring.CodeTurnCancelled, mooring.CodeTranscriptsOff, mooring.CodeLinearHistory, mooring.CodeSessionProfileMismatch,
+		mooring.CodeSlotChanged:
 		return invalid(http.StatusConflict)
 	case mooring.CodeMethodNotAllowed:
 		return invalid(http.StatusMethodNotAllowed)

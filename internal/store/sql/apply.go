@@ -141,6 +141,17 @@ func (w *writer) one(ctx context.Context, change mooring.Change) error {
 		return w.sumUp(ctx, c)
 	case *mooring.Drain:
 		return w.drain(ctx, c)
+	case *mooring.Applied:
+		c.Err = nil
+		_, err := w.exec(ctx, setApplied, int64(c.Seq)) //nolint:gosec // a journal ends long before that
+		return err
+	}
+	return w.atEdge(ctx, change)
+}
+
+// atEdge is one of the tenant edge's changes.
+func (w *writer) atEdge(ctx context.Context, change mooring.Change) error {
+	switch c := change.(type) {
 	case *mooring.ClaimSlot:
 		return w.claimSlot(ctx, c)
 	case *mooring.SlotChange:
@@ -149,10 +160,6 @@ func (w *writer) one(ctx context.Context, change mooring.Change) error {
 		return w.slotSeen(ctx, c)
 	case *mooring.LoginChange:
 		return w.logins(ctx, c)
-	case *mooring.Applied:
-		c.Err = nil
-		_, err := w.exec(ctx, setApplied, int64(c.Seq)) //nolint:gosec // a journal ends long before that
-		return err
 	}
 	panic(fmt.Sprintf("store: unknown change %T", change))
 }

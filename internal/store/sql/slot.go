@@ -130,10 +130,8 @@ func (s *Store) Slots(ctx context.Context) (mooring.SlotBook, error) {
 		return mooring.SlotBook{}, err
 	}
 	err = s.each(ctx, func(row scanner) error {
-		var c mooring.Claim
-		err := row.Scan(claimRow(&c)...)
-		book.Claims = append(book.Claims, c)
-		return err
+		book.Claims = append(book.Claims, mooring.Claim{})
+		return row.Scan(claimRow(&book.Claims[len(book.Claims)-1])...)
 	}, allSlots)
 	return book, s.dialect.failed(err, "read the slots")
 }

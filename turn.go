@@ -145,8 +145,8 @@ type Attempt struct {
 	Model     string       `json:"model,omitempty"` // that the upstream was asked for in its place
 	Tries     int          `json:"tries,omitempty"` // how often it was tried while its upstream was waited for; 0 for once
 	State     TurnState    `json:"state"`
-	Status    int          `json:"status,omitempty"` // of the upstream's answer; 0 where there was none
-	Reason    string       `json:"reason,omitempty"` // why it did not complete, in the product's own words
+	Status    int          `json:"status,omitempty"`   // of the upstream's answer; 0 where there was none
+	Reason    string       `json:"reason,omitempty"`   // why it did not complete, in the product's own words
 	Answered  string       `json:"answered,omitempty"` // the model that the upstream says has answered
 	Usage     Usage        `json:"usage"`
 	StartedAt time.Time    `json:"started_at"`

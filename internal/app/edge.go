@@ -31,7 +31,7 @@ func (a *App) openEdge(ctx context.Context, cfg *config.Config) error {
 	if err != nil {
 		return &config.Error{Key: "edge", Msg: err.Error()}
 	}
-	a.opts.Log.LogAttrs(ctx, slog.LevelInfo, "the edge listens", slog.String("addr", addr.String()), slog.String("host", c.Host), slog.Int("slots", len(c.Slots)))
+	a.opts.Log.LogAttrs(ctx, slog.LevelInfo, "the edge listens", slog.String("address", addr.String()))
 	a.edge = e
 	return nil
 }

@@ -191,7 +191,7 @@ func (e *Edge) refuse(w *counting, r *http.Request, v *visit, err error) {
 		refused = slotFailed(err)
 	}
 	if refused.cause != nil {
-		e.log.LogAttrs(r.Context(), slog.LevelWarn, "refused at the edge", slog.String("code", string(refused.code)), slog.Any("err", refused.cause), slog.String("request", v.id))
+		e.log.LogAttrs(r.Context(), slog.LevelWarn, "refused at the edge", slog.String("code", string(refused.code)), slog.Any("err", refused.cause), slog.String("request_id", v.id))
 	}
 	e.opts.Meter.EdgeRefused(string(refused.code))
 	if refused.clear {
@@ -238,6 +238,6 @@ func (e *Edge) note(ctx context.Context, v *visit, w *counting, took time.Durati
 		name = string(v.slot.name)
 	}
 	e.opts.Meter.EdgeAnswered(string(v.class), w.status)
-	e.log.LogAttrs(ctx, slog.LevelInfo, "edge", slog.String("slot", name), slog.String("class", string(v.class)), slog.Int("status", w.status),
-		slog.Int64("bytes", w.bytes), slog.Int64("ms", took.Milliseconds()), slog.String("request", v.id))
+	e.log.LogAttrs(ctx, slog.LevelInfo, "edge", slog.String("slot", name), slog.String("route", string(v.class)), slog.Int("status", w.status),
+		slog.Int64("bytes", w.bytes), slog.Int64("duration_ms", took.Milliseconds()), slog.String("request_id", v.id))
 }

@@ -47,6 +47,8 @@ func rowOf(code mooring.Code) row {
 		return row{http.StatusGatewayTimeout, "server_error", "timeout_error"}
 	case mooring.CodeInternal, mooring.CodeSessionTaken:
 		return failed(http.StatusInternalServerError)
+	case mooring.CodeTurnFenced, mooring.CodeTurnLost, mooring.CodeSpent, mooring.CodeLoginBusy: // they stay in the house
+		return row{}
 	default:
 		return row{}
 	}

@@ -82,13 +82,13 @@ func TestKeptConnectionsHearOfADrain(t *testing.T) {
 		return r
 	}
 	for _, c := range clients {
-		io.Copy(io.Discard, get(c).Body)
+		io.Copy(io.Discard, get(c).Body) //nolint:bodyclose // get has it closed
 	}
 	down := make(chan error, 1)
 	go func() { down <- s.Shutdown(context.Background()) }()
 	<-s.Draining()
 	for _, c := range clients {
-		r := get(c)
+		r := get(c) //nolint:bodyclose // as above
 		wantProblem(t, r, http.StatusServiceUnavailable, mooring.CodeShuttingDown)
 		io.Copy(io.Discard, r.Body)
 	}

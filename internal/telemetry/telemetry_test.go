@@ -134,6 +134,9 @@ func TestMetricsAreDocumented(t *testing.T) {
 	m.SessionStarted("main")
 	m.Committed(1, 1, nil)
 	m.Answered(http.StatusOK)
+	m.EdgeAnswered("page", http.StatusOK)
+	m.EdgeRefused("not_found")
+	m.EdgeUntagged("policy")
 	none, zero := func() int { return 0 }, func() int64 { return 0 }
 	m.Watch(telemetry.Watched{TurnsRunning: none, ChangesWaiting: zero, JournalBytes: zero, EventListeners: none, Replicas: none})
 	m.WatchUpstreams(func() []telemetry.UpstreamState {

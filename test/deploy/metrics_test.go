@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
 	"regexp"
@@ -140,27 +139,6 @@ func documented(t *testing.T) map[string][]string {
 		all[m[1]] = m[2:]
 	}
 	return all
-}
-
-// What the program shows and what the document says of it are the same metrics, with the same types and labels.
-func TestMetricsAreDocumented(t *testing.T) {
-	t.Parallel()
-	shown, said := exposed(t), documented(t)
-	for name, m := range shown {
-		base := strings.TrimSuffix(name, "_bucket")
-		if !strings.HasPrefix(name, "mooring_") || m.kind == "histogram" && base == name {
-			continue
-		}
-		delete(m.labels, "le")
-		labels := strings.Join(slices.Sorted(maps.Keys(m.labels)), " ")
-		if d := said[base]; d == nil || d[0] != m.kind || strings.Join(slices.Sorted(strings.FieldsFuncSeq(d[1], notWord)), " ") != labels {
-			t.Errorf("%s is a %s with the labels [%s], docs/metrics.md has %q", base, m.kind, labels, d)
-		}
-		delete(said, base)
-	}
-	for name := range said {
-		t.Errorf("%s is in docs/metrics.md, and the program does not show it", name)
-	}
 }
 
 func notWord(c rune) bool { return strings.ContainsRune("`, ", c) }

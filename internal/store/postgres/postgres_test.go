@@ -81,6 +81,12 @@ func TestContract(t *testing.T) {
 	})
 }
 
+func TestTwoProcessesShareSlotsAndLogins(t *testing.T) {
+	t.Parallel()
+	dsn, _ := database(t, "mooring_edge_shared")
+	storetest.RunTwo(t, open(t, dsn), open(t, dsn))
+}
+
 // passing is a store whose replicas have not been heard of for longer than they were.
 type passing struct {
 	storetest.Store

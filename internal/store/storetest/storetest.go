@@ -51,6 +51,9 @@ type Store interface { //nolint:interfacebloat // the sum of what its consumers 
 	Recent(ctx context.Context, tenant mooring.Tenant, p mooring.RecentPage, visit func(mooring.Found) bool) error
 	Learned(ctx context.Context, tenant mooring.Tenant) ([]mooring.LearnedHeader, error)
 	SignIn(ctx context.Context, token []byte) (mooring.SignIn, bool, error)
+	Slots(ctx context.Context) (mooring.SlotBook, error)
+	EdgeNumbers(ctx context.Context) (slots, logouts int64, err error)
+	Login(ctx context.Context, token []byte) (mooring.Login, bool, error)
 	Names(ctx context.Context, tenant mooring.Tenant, limit int, visit func(mooring.Session) bool) error
 	EventsAfter(ctx context.Context, tenant mooring.Tenant, number int64, limit int) ([]mooring.Event, error)
 	EventNumbers(ctx context.Context, tenant mooring.Tenant) (dropped, newest int64, err error)
@@ -111,6 +114,8 @@ func groups() []group {
 		{"search", searchTests()},
 		{"learned headers", learnTests()},
 		{"sign-ins", signInTests()},
+		{"slots", slotTests()},
+		{"logins", loginTests()},
 		{"events", eventTests()},
 		{"usage", useTests()},
 		{"replicas", replicaTests()},

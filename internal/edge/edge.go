@@ -120,7 +120,7 @@ func New(o Options) (*Edge, error) {
 		return nil, err
 	}
 	e.http = &http.Server{
-		Handler: e, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		Handler: e, DisableGeneralOptionsHandler: true, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog:    slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return base },
 		Protocols:   new(http.Protocols),
@@ -253,8 +253,8 @@ func (e *Edge) revoke() {
 	})
 }
 
-// hostOf is the name that a request is for, without the port that its scheme implies.
-func hostOf(r *http.Request) string {
+// named says whether a request is for this host, with or without the port that a scheme implies.
+func (e *Edge) named(r *http.Request) bool {
 	host := strings.ToLower(r.Host)
-	return strings.TrimSuffix(strings.TrimSuffix(host, ":443"), ":80")
+	return host == e.set.Host || host == e.set.Host+":443" || host == e.set.Host+":80"
 }

@@ -102,7 +102,7 @@ func (e *Edge) admit(r *http.Request, v *visit) error {
 	default:
 		return notAllowed()
 	}
-	if hostOf(r) != e.set.Host && strings.ToLower(r.Host) != e.set.Host {
+	if !e.named(r) {
 		return &refusal{status: http.StatusMisdirectedRequest, code: mooring.CodeHostForbidden, words: "This server does not go by that name."}
 	}
 	path, query, err := canonical(r)

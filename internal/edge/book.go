@@ -83,23 +83,25 @@ func (b *book) look(ctx context.Context) error {
 		return err
 	}
 	b.mu.Lock()
-	known, has := b.changes, b.claims != nil
+	known, same := b.changes, changes == b.changes && b.claims != nil && !b.lost
 	b.logouts = logouts
-	if changes == known && has {
+	if same && asked.After(b.confirmed) {
 		b.confirmed = asked
 	}
 	b.mu.Unlock()
-	if changes == known && has {
+	if same {
 		return nil
 	}
 	read, err := b.store.Slots(ctx)
 	if err != nil {
 		return err
 	}
-	return b.take(ctx, &read, asked)
+	return b.take(ctx, &read, known, asked)
 }
 
-func (b *book) take(ctx context.Context, read *mooring.SlotBook, asked time.Time) error {
+// take takes over what was read by somebody who knew that many changes when asking. Several read at the same time: what another one has
+// taken over meanwhile may be newer, and says nothing against this one.
+func (b *book) take(ctx context.Context, read *mooring.SlotBook, known int64, asked time.Time) error {
 	claims := map[mooring.TenantKey]mooring.Claim{}
 	for _, c := range read.Claims {
 		if c.Key == "" {
@@ -112,12 +114,15 @@ func (b *book) take(ctx context.Context, read *mooring.SlotBook, asked time.Time
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if read.Changes < b.changes {
+	if read.Changes < known {
 		if !b.lost {
 			b.log.LogAttrs(ctx, slog.LevelError, "the store holds less of the slots than it did: nobody is let in, and no slot is given away",
 				slog.Int64("was", b.changes), slog.Int64("is", read.Changes))
 		}
 		b.lost = true
+		return nil
+	}
+	if read.Changes < b.changes {
 		return nil
 	}
 	b.claims, b.all, b.changes, b.confirmed, b.lost = claims, read.Claims, read.Changes, asked, false

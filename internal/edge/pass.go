@@ -12,6 +12,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"mooring"
@@ -70,7 +71,7 @@ func (e *Edge) ask(ctx context.Context, v *visit, q question) (*http.Response, e
 	}
 	if res.StatusCode == http.StatusSwitchingProtocols || res.StatusCode < http.StatusOK {
 		_ = res.Body.Close()
-		return nil, errors.New("the slot switched protocols")
+		return nil, errSwitched
 	}
 	return res, nil
 }
@@ -87,10 +88,22 @@ func (e *Edge) unanswered(client, ctx context.Context, err error) error {
 	case errors.As(err, &op) && op.Op == "dial":
 		return slotDown(err)
 	case errors.As(err, &wait) && wait.Timeout():
-		return slotSlow(err)
+		return slotSlow(errLate)
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return slotDown(errClosed)
+	case errors.Is(err, errSwitched):
+		return slotFailed(err)
 	}
-	return slotFailed(err)
+	return slotFailed(errNoHTTP)
 }
+
+// What is known of an answer that cannot be used. The transport's own words repeat what the slot sent, which is not for the log.
+var (
+	errLate     = errors.New("the slot did not answer in time")
+	errClosed   = errors.New("the slot closed the connection")
+	errSwitched = errors.New("the slot switched protocols")
+	errNoHTTP   = errors.New("the slot's answer is no HTTP")
+)
 
 // answer hands a slot's answer over.
 func (e *Edge) answer(ctx context.Context, w *counting, r *http.Request, v *visit, res *http.Response) error {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -43,6 +44,7 @@ func (e *Edge) snapshot(ctx context.Context, w *counting, r *http.Request, v *vi
 			return tooMuch(err)
 		}
 	}
+	leave() // a client that reads slowly, or not at all, takes no place away from others
 	body, res = s.body, s.from
 	e.inbound(w.Header(), v, res)
 	h := w.Header()
@@ -53,7 +55,7 @@ func (e *Edge) snapshot(ctx context.Context, w *counting, r *http.Request, v *vi
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(body) // a client that is gone cannot be told
+	e.copy(ctx, w, v, res, bytes.NewReader(body))
 	return nil
 }
 
@@ -83,7 +85,7 @@ func (e *Edge) readSnapshot(ctx context.Context, res *http.Response) (body []byt
 	}
 	select {
 	case e.big <- struct{}{}:
-		leave = func() { <-e.big }
+		leave = sync.OnceFunc(func() { <-e.big })
 	case <-ctx.Done():
 		return nil, leave, ctx.Err()
 	}
@@ -143,7 +145,7 @@ func (e *Edge) askForLess(ctx context.Context, r *http.Request, v *visit) ([]byt
 func trim(body []byte, limit int) ([]byte, int, error) {
 	starts, err := messagesIn(body)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, errSnapshot // the decoder's words repeat what is in it
 	}
 	for k := 1; k < len(starts); k++ {
 		if len(body)-(starts[k]-starts[0]) <= limit {

@@ -173,6 +173,9 @@ func (e *Edge) location(to string, v *visit) string {
 			return ""
 		}
 		u.Scheme, u.Host = "", ""
+		if u.Path == "" {
+			u.Path = "/"
+		}
 		local = u.String()
 	}
 	if strings.TrimPrefix(u.Path[strings.LastIndexByte(u.Path, '/')+1:], "/") == "login" {

@@ -23,6 +23,9 @@ var continuitySource []byte
 
 const scriptPath = "/.mooring/continuity.js"
 
+// marker stands in a tag that is there already.
+var marker = []byte("data-mooring-continuity") //nolint:gochecknoglobals // a constant in all but type
+
 // script is what every page is given, under a name that changes with it.
 type script struct {
 	body []byte
@@ -174,6 +177,9 @@ func findHead(page io.Reader) (begin []byte, at int, err error) {
 			if err := z.Err(); err != io.EOF && !errors.Is(err, html.ErrBufferExceeded) { //nolint:errorlint // a reader's own end
 				return read.Bytes(), -1, err
 			}
+			if bytes.Contains(read.Bytes(), marker) {
+				body = -1
+			}
 			return read.Bytes(), body, nil
 		}
 		start := offset
@@ -197,7 +203,7 @@ func afterHead(page io.Reader, read *bytes.Buffer, at int) (begin []byte, _ int,
 			return read.Bytes(), -1, err
 		}
 	}
-	if bytes.Contains(read.Bytes()[at:], []byte("data-mooring-continuity")) {
+	if bytes.Contains(read.Bytes()[at:], marker) {
 		return read.Bytes(), -1, nil
 	}
 	return read.Bytes(), at, nil

@@ -451,3 +451,10 @@ func streamHead(c net.Conn) {
 
 func goodSession(of string) string { return strings.Repeat(of, 64) + "." + strings.Repeat("0", 64) }
 func goodProfile(of string) string { return of + "." + strings.Repeat("1", 64) }
+
+// peek gives what a slot has seen, and leaves it.
+func (s *fakeSlot) peek() []request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.seen)
+}

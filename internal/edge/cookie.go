@@ -67,15 +67,12 @@ func readCookies(lines []string, names [2]string) (brought, error) {
 	for _, line := range lines {
 		size += len(line)
 		for pair := range strings.SplitSeq(line, ";") {
-			name, value, ok := strings.Cut(strings.Trim(pair, " \t"), "=")
+			name, value, _ := strings.Cut(strings.Trim(pair, " \t"), "=")
 			if name == "" && value == "" {
 				continue
 			}
 			if count++; count > maxCookies || size > maxCookieBytes {
 				return b, &refusal{status: http.StatusRequestHeaderFieldsTooLarge, code: mooring.CodeBadRequest, words: "Your browser sent too many cookies; they were taken away, try again.", clear: true}
-			}
-			if !ok {
-				continue
 			}
 			seen[name]++
 			if seen[name] > 1 {

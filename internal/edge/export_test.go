@@ -1,0 +1,23 @@
+package edge
+
+import "testing"
+
+// What the fuzz targets look at from inside.
+
+// ReadCookies gives the values that would go to a slot.
+func ReadCookies(lines []string, names [2]string) (values [2]string, ok bool) {
+	b, err := readCookies(lines, names)
+	return b.values, err == nil
+}
+
+// The parts that are tested by themselves.
+var (
+	PlainPath  = plainPath
+	FindHead   = findHead
+	Trim       = trim
+	SafeReturn = safeReturn
+	SubjectOf  = subjectOf
+)
+
+// Tag is what goes into pages.
+func Tag(testing.TB) []byte { return continuityScript().tag }

@@ -402,7 +402,7 @@ func TestLogs(t *testing.T) {
 	r.send(as(who, "GET", "/api/session?session_id="+poison)).refused(t, http.StatusBadGateway, "upstream_error")
 	t.Run("T-31 the log says which slot, class, status, bytes and time", func(t *testing.T) {
 		eventually(t, "the lines are written", func() bool { return strings.Count(r.log.String(), "msg=edge ") == 6 })
-		for _, want := range []string{"slot=tenant-0", "class=api", "class=page", "status=500", "status=401", "status=400", "status=502", "bytes=", "ms="} {
+		for _, want := range []string{"slot=tenant-0", "route=api", "route=page", "status=500", "status=401", "status=400", "status=502", "bytes=", "duration_ms="} {
 			if !strings.Contains(r.log.String(), want) {
 				t.Errorf("no %s in\n%s", want, r.log)
 			}

@@ -245,3 +245,21 @@ export interface Series {
   step_seconds: number;
   points: SeriesPoint[];
 }
+
+/** A slot of the tenant edge, as operators see it. */
+export interface Place {
+  slot: string;
+  state: "free" | "claimed" | "draining" | "quarantined" | string;
+  /** The tenant key; empty where it has none. */
+  tenant: string;
+  key_id: string;
+  epoch: number;
+  claimed_at: string | null;
+  seen_at: string | null;
+  note: string;
+  configured: boolean;
+  url: string;
+  in_flight: number;
+  /** "up", or why not. */
+  health: string;
+}

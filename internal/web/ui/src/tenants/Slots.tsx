@@ -33,7 +33,7 @@ export function Slots({ places, marked }: SlotsProps) {
           >
             <Name place={place} />
             <Facts place={place} />
-            <div className="flex flex-wrap gap-2 sm:ml-auto">
+            <div className="flex flex-wrap gap-2 sm:ml-auto sm:min-w-40 sm:justify-end">
               {acts(place, places).map((act) => (
                 <Button key={act.label} size="sm" aria-label={`${act.label} ${place.slot}`} onClick={() => setAsked({ place, act })}>{act.label}</Button>
               ))}
@@ -66,14 +66,14 @@ function Name({ place }: { place: Place }) {
 
 function Facts({ place }: { place: Place }) {
   const facts: [string, ReactNode, string?][] = [
-    ["Tenant", place.tenant ? <code title={place.tenant}>{place.tenant.slice(0, 11)}…</code> : "nobody"],
+    ["Tenant", place.tenant ? <code title={place.tenant} className="whitespace-nowrap">{place.tenant.slice(0, 9)}…</code> : "nobody"],
     ["Last here", place.seen_at ? format.ago(new Date(place.seen_at), new Date()) : "never", place.seen_at ? format.fullTime(new Date(place.seen_at)) : undefined],
     ["In flight", format.number(place.in_flight)],
   ];
   return (
     <dl className="num grid grid-cols-3 gap-x-6 text-sm max-sm:w-full">
       {facts.map(([label, value, title]) => (
-        <div key={label} title={title} className="min-w-20">
+        <div key={label} title={title} className="min-w-24">
           <dt className="text-xs text-faint">{label}</dt>
           <dd>{value}</dd>
         </div>

@@ -182,13 +182,15 @@ func (t *running) moves(out forward.Outcome, status int) bool {
 		return false
 	}
 	on := t.Rules().FailoverOn
-	switch {
-	case status/100 == 2:
+	if status/100 == 2 {
 		return on.Unreachable
-	case status >= http.StatusInternalServerError && on.Any5xx:
-		return true
 	}
-	return slices.Contains(on.Statuses, status)
+	return on.lists(status)
+}
+
+// lists says that an answer of this status is a failure.
+func (on FailoverOn) lists(status int) bool {
+	return on.Any5xx && status >= http.StatusInternalServerError || slices.Contains(on.Statuses, status)
 }
 
 // settleAt is settle for an answer that is there already: whatever the race decided, the session's home is where it came from.

@@ -99,9 +99,11 @@ func (t *running) accountAt(at int, wanted mooring.AccountName, session mooring.
 
 // mayCarry keeps a client's own credential from moving to another origin. Where neither upstream gets it nothing moves with the request.
 func (t *running) mayCarry(from *upstream.Upstream, c route.Candidate) bool {
-	to := t.upstreamOf(c)
-	return t.req.Caller.Own.Empty() || to.Origin() == from.Origin() ||
-		from.KeyMode != upstream.KeyClient && to.KeyMode != upstream.KeyClient
+	return carries(t.req.Caller, from, t.upstreamOf(c))
+}
+
+func carries(c mooring.Caller, from, to *upstream.Upstream) bool {
+	return c.Own.Empty() || to.Origin() == from.Origin() || from.KeyMode != upstream.KeyClient && to.KeyMode != upstream.KeyClient
 }
 
 // upward is a request's body as an upstream gets it.

@@ -266,6 +266,44 @@ func TestUpstreamThatIsRemoved(t *testing.T) {
 	})
 }
 
+// A turn whose upstream leaves the configuration meanwhile ends there, or goes on where it may; the session's next one moves.
+func TestUpstreamThatIsRemovedWhileATurnRuns(t *testing.T) {
+	t.Parallel()
+	for rule, tt := range map[string]struct {
+		then        func() (int, http.Header, error)
+		first, next gone
+	}{
+		"it ends there": {
+			well, gone{"a", "", mooring.PinHit, mooring.WhyPin}, gone{"b", "", mooring.PinMoved, mooring.WhyRemoved},
+		},
+		"it goes on": {
+			failing, gone{"b", "", mooring.PinMoved, mooring.WhyFailover}, gone{"b", "", mooring.PinHit, mooring.WhyPin},
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			h, a, b := twoServers(t, moving())
+			h.want(h.chat("s", "first", ""), gone{"a", "", mooring.PinNew, mooring.WhyPolicy})
+			asked, goOn := make(chan struct{}), make(chan struct{})
+			a.answer = func() (int, http.Header, error) {
+				close(asked)
+				<-goOn
+				return tt.then()
+			}
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				h.want(h.chat("s", "second", ""), tt.first)
+			}()
+			<-asked
+			h.configure(b.spec("b", "next"))
+			close(goOn)
+			<-ended
+			h.want(h.chat("s", "third", ""), tt.next)
+		})
+	}
+}
+
 // opencode is a chat of a program that names the session above.
 func (h *house) opencode(id, parent, text string) turn.Request {
 	h.t.Helper()
@@ -520,6 +558,16 @@ func TestOriginOfWhatAnUpstreamKeeps(t *testing.T) {
 		e, _ := errors.AsType[*mooring.Error](err)
 		if mooring.CodeOf(err) != mooring.CodeUpstreamUnavailable || e.RetryAfter <= 0 || b.asked.Load() != asked {
 			t.Errorf("%v, and the other one was asked %d times; want upstream_unavailable of a alone", err, b.asked.Load()-asked)
+		}
+	})
+	t.Run("where it was removed another one is, whose answer is relayed", func(t *testing.T) {
+		t.Parallel()
+		h, _, b := made(t)
+		h.configure(b.spec("b", "next"))
+		b.answer = func() (int, http.Header, error) { return http.StatusNotFound, nil, nil }
+		g, s, err := h.went(h.request(mooring.Responses, responsesPath, after))
+		if err != nil || g.Upstream != "b" || s.head.Status != http.StatusNotFound || !strings.Contains(s.body, "the lamp is out") {
+			t.Errorf("%+v, status %d, %v: %s; want b's own refusal", g, s.head.Status, err, s.body)
 		}
 	})
 	t.Run("a container too", func(t *testing.T) {

@@ -36,31 +36,39 @@ func (r *Runner) Pass(ctx context.Context, req Pass, sink Sink) error {
 	if err != nil {
 		return err
 	}
+	on := r.Rules().FailoverOn
 	var lost error
 	for i, stop := range to {
 		u := stop.Upstream
+		goesOn := i < len(to)-1 && u.Failover == failoverNext
 		sink.About(About{Upstream: u.Name})
 		call := req.call(u, r.passAccount(u, &req, owner), stop.model)
-		if i == len(to)-1 || !sameWay(u, &req) || !r.Rules().FailoverOn.Unreachable { // there is no other one to go to
+		if !goesOn || !on.Unreachable {
 			call.Terms = r.patience(req.Caller.Tenant)
 		}
 		res, err := r.Forward.Open(ctx, call)
-		if err == nil {
+		switch {
+		case err == nil && goesOn && on.lists(res.Status):
+			res.Close()
+			continue
+		case err == nil:
 			defer res.Close()
 			return passAnswer(res, sink)
 		}
 		lost = err
-		if errors.Is(err, context.Canceled) || errors.Is(err, forward.ErrUnusable) || !r.Rules().FailoverOn.Unreachable || !sameWay(u, &req) {
+		if !goesOn || !on.Unreachable || errors.Is(err, context.Canceled) || errors.Is(err, forward.ErrUnusable) {
 			break
 		}
 	}
 	return lost
 }
 
-// sameWay says that another upstream may be asked: the request names no thing that only this one keeps, and brings no credential
-// of the client's own.
-func sameWay(u *upstream.Upstream, req *Pass) bool {
-	return u.Failover == failoverNext && req.Model != "" && len(req.Objects) == 0 && req.Caller.Own.Empty()
+// ways are the upstreams that a request may go on to, the first one first: only that where it is about what that one keeps.
+func (p *Pass) ways(to []stop) []stop {
+	if p.Model == "" || p.Keeps || len(p.Objects) > 0 {
+		return to[:1]
+	}
+	return slices.DeleteFunc(to, func(s stop) bool { return !carries(p.Caller, to[0].Upstream, s.Upstream) })
 }
 
 func (p *Pass) call(u *upstream.Upstream, account mooring.AccountName, model string) forward.Call {
@@ -127,7 +135,7 @@ func (r *Runner) passTo(ctx context.Context, req *Pass) ([]stop, mooring.Account
 	default:
 		return nil, "", mooring.Errorf(mooring.CodeNotFound, "There is nothing at this path; an operator can open it with passthrough in the configuration of an upstream.")
 	}
-	return out, owner.Account, nil
+	return req.ways(out), owner.Account, nil
 }
 
 func (r *Runner) passOrder(req *Pass, choices []route.Candidate) []route.Candidate {

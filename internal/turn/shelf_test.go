@@ -128,3 +128,56 @@ func TestWhatIsKeptForATenantIsAtOneUpstream(t *testing.T) {
 		}
 	})
 }
+
+// Requests that make no turn go on to another upstream as turns do.
+func TestFailoverOnRoutesThatMakeNoTurn(t *testing.T) {
+	t.Parallel()
+	for rule, tt := range map[string]struct {
+		change func(specs []upstream.Spec, req *turn.Pass)
+		first  func() (int, http.Header, error) // what the upstream says that is asked first
+		status int
+	}{
+		"where the first one fails":       {nil, failing, http.StatusOK},
+		"where it is away":                {nil, func() (int, http.Header, error) { return 0, nil, refused() }, http.StatusOK},
+		"not with what is listed nowhere": {nil, func() (int, http.Header, error) { return http.StatusTeapot, nil, nil }, http.StatusTeapot},
+		"with a client's credential that goes nowhere": {
+			func(_ []upstream.Spec, req *turn.Pass) { req.Caller.Own.Authorization = "Bearer sk-own" }, failing, http.StatusOK,
+		},
+		"not to another origin with a client's credential": {
+			func(specs []upstream.Spec, req *turn.Pass) {
+				req.Caller.Own.Authorization = "Bearer sk-own"
+				for i := range specs {
+					specs[i].KeyMode = upstream.KeyClient
+				}
+			}, failing, http.StatusServiceUnavailable,
+		},
+		"not with what only one keeps": {func(_ []upstream.Spec, req *turn.Pass) { req.Keeps = true }, failing, http.StatusServiceUnavailable},
+		"not where the rules say so": {
+			func(specs []upstream.Spec, _ *turn.Pass) { specs[0].Failover, specs[1].Failover = "fail", "fail" }, failing, http.StatusServiceUnavailable,
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			t.Parallel()
+			var n int
+			answer := func() (int, http.Header, error) {
+				if n++; n == 1 {
+					return tt.first()
+				}
+				return well()
+			}
+			a, b := &server{answer: answer}, &server{answer: answer}
+			specs := []upstream.Spec{a.spec("a", "next"), b.spec("b", "next")}
+			specs[0].URL, specs[1].URL = "http://a.invalid", "http://b.invalid"
+			req := turn.Pass{
+				Caller: mooring.Caller{Tenant: "acme"}, Protocol: mooring.Chat, Method: http.MethodPost, Path: "/v1/embeddings", Header: http.Header{}, Body: bytes(`{}`), Model: "fake-1",
+			}
+			if tt.change != nil {
+				tt.change(specs, &req)
+			}
+			h, s := newHouse(t, moving(), specs...), &sink{}
+			if err := h.Pass(t.Context(), req, s); err != nil || s.head.Status != tt.status {
+				t.Errorf("status %d, %v; want %d", s.head.Status, err, tt.status)
+			}
+		})
+	}
+}

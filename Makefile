@@ -11,7 +11,7 @@ UI_SOURCES := $(wildcard $(UI)/*.json $(UI)/*.ts $(UI)/*.html) $(shell find $(UI
 # A target that failed halfway would count as made the next time.
 .DELETE_ON_ERROR:
 
-.PHONY: run build ui test-ui test lint race fuzz bench eval eval-docs sdks clients test-clients browser e2e screenshots docs prices fault soak load clean
+.PHONY: run build ui test-ui test lint race fuzz bench eval eval-docs sdks clients test-clients browser e2e screenshots docs prices fault soak load size clean
 
 run: build ## start the server
 	bin/mooring serve
@@ -67,6 +67,10 @@ soak: ## half an hour of half load on each store, and what is left of it; N, ONL
 load: ## thousands of slow streams, a million sessions; N, ONLY, SEED as above. It takes 40 GB of disk for a while
 	scripts/setup-test.sh
 	go run ./test/load $(if $(N),-n $(N)) $(if $(ONLY),-only $(ONLY)) $(if $(SEED),-seed $(SEED))
+
+size: ## what conversations cost each store, in bytes, rows and log, as docs/scale.md has it; N=chats SEED=n
+	scripts/setup-test.sh
+	go run ./test/size $(if $(N),-sessions $(N)) $(if $(SEED),-seed $(SEED))
 
 eval: ## how well conversations are told apart, on the kept traces and on made-up traffic; SEED=n makes up one more
 	rm -rf .cache/traces && mkdir -p .cache/traces

@@ -106,3 +106,48 @@ func TestLogKeysAreDocumented(t *testing.T) {
 		t.Errorf("docs/telemetry.md has the log key %q, which nothing logs", key)
 	}
 }
+
+var (
+	newTable = regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
+	tableRow = regexp.MustCompile("(?m)^\\| (`\\w+`(?:, `\\w+`)*) \\| [^|]+ \\| [^|]+ \\|$")
+)
+
+// Each table has its place on a database of many nodes: where it stands says the document.
+func TestTablesArePlaced(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/scale.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, part, _ := strings.Cut(string(text), "\n## Which table stands where\n")
+	part, _, _ = strings.Cut(part, "\n## ")
+	placed := map[string]bool{}
+	for _, row := range tableRow.FindAllStringSubmatch(part, -1) {
+		for name := range strings.SplitSeq(row[1], ", ") {
+			if placed[name] {
+				t.Errorf("docs/scale.md has the table %s twice", name)
+			}
+			placed[name] = true
+		}
+	}
+	files, err := fs.Glob(os.DirFS("../store/migrate/migrations/postgres"), "*.sql")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("migrations: %q, %v", files, err)
+	}
+	for _, file := range files {
+		migration, err := os.ReadFile("../store/migrate/migrations/postgres/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, made := range newTable.FindAllStringSubmatch(string(migration), -1) {
+			if name := "`" + made[1] + "`"; !placed[name] {
+				t.Errorf("docs/scale.md does not say where %s stands", name)
+			} else {
+				delete(placed, name)
+			}
+		}
+	}
+	for name := range placed {
+		t.Errorf("docs/scale.md places %s, which no migration makes", name)
+	}
+}

@@ -37,8 +37,12 @@ func tell(out io.Writer, bills []bill) {
 	for _, b := range bills {
 		turns := float64(b.turns) / float64(b.sessions) * million
 		second := turns / secondsOfDay
-		say("| %s, %s | %.0f | %.1f | %.2f | %.0f | %.0f |\n", b.kind, b.store, second, turns*float64(b.each(b.kept))/1e9, second*float64(b.each(b.written))/1e6,
-			second*float64(b.commits)/float64(b.turns), second*b.rows(b.inserted+b.updated+b.deleted))
+		rows := ""
+		if b.tables != nil {
+			rows = fmt.Sprintf("%.0f", second*b.rows(b.inserted+b.updated+b.deleted))
+		}
+		say("| %s, %s | %.0f | %.1f | %.2f | %.0f | %s |\n", b.kind, b.store, second, turns*float64(b.each(b.kept))/1e9, second*float64(b.each(b.written))/1e6,
+			second*float64(b.commits)/float64(b.turns), rows)
 	}
 }
 

@@ -64,6 +64,35 @@ on.test('a question that waits survives a reload, in a chat and in one that is y
   }
 })
 
+on.test('a question that waits is sent from whichever page one comes back to', async ({ page, server, model }) => {
+  await page.goto('/')
+  await chat(page, 'On another page')
+  await page.route(sends, (route) => route.abort())
+  await ask(page, 'Waits meanwhile')
+  await page.getByText('Not sent yet: Mooring cannot be reached.').waitFor()
+  await page.goto('/usage')
+  await page.getByRole('heading', { name: 'Usage' }).waitFor()
+  await page.unroute(sends)
+  await eventually(async () => assert.equal(model.asked('Waits meanwhile').length, 1))
+  await page.goBack()
+  await shows(page, 'You: On another page', 'Answer: Answer 1 to: On another page', 'You: Waits meanwhile', 'Answer: Answer 1 to: Waits meanwhile')
+  assert.equal(model.asked('Waits meanwhile').length, 1)
+
+  // One that began its chat meanwhile has an address: what is asked next begins another.
+  await page.goto('/')
+  await page.route(sends, (route) => route.abort())
+  await ask(page, 'Begins meanwhile')
+  await page.getByText('Not sent yet: Mooring cannot be reached.').waitFor()
+  await page.goto('/usage')
+  await page.unroute(sends)
+  const link = page.getByRole('link', { name: 'Chat', exact: true })
+  await eventually(async () => assert.ok((await server.sessions()).some((one) => one.title === 'Begins meanwhile' && one.state === 'completed')))
+  await link.click()
+  await shows(page)
+  await chat(page, 'Begins another')
+  assert.equal((await server.sessions()).find((one) => one.title === 'Begins meanwhile').turns, 1)
+})
+
 on.test('a question taken back or answered is not sent again by a reload', async ({ page, model }) => {
   await page.goto('/')
   await chat(page, 'Before it')

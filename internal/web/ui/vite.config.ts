@@ -14,7 +14,7 @@ const groups = [
   // What every page needs changes seldom: a browser that has it keeps it over upgrades.
   { name: "react", test: /node_modules\/(react|react-dom|scheduler)\//, priority: 4 },
   { name: "vendor", test: /node_modules\/(wouter|regexparam|use-sync-external-store|lucide-react|@tanstack)\//, priority: 3 },
-  { name: "shared", test: /src\/(api\/|app\/|ui\/(?!Tabs|MenuBody)|chat\/(late|chats|removal|groups|runs|memory|pictures|Asked|Notice)\.|sessions\/(names|list|actions|Price)\.)/, priority: 2 },
+  { name: "shared", test: /src\/(api\/|app\/|ui\/(?!Tabs|MenuBody)|chat\/(late|chats|removal|groups|runs|memory|outbox|pictures|Asked|Notice)\.|sessions\/(names|list|actions|Price)\.)/, priority: 2 },
 ];
 
 export default defineConfig({

@@ -7,6 +7,8 @@ import { useMe } from "@/api/hooks";
 import { useLive, useLiveState } from "@/api/live";
 import type { Me } from "@/api/types";
 import { forgetDrafts } from "@/chat/memory";
+import { keepOutbox } from "@/chat/outbox";
+import { runs } from "@/chat/runs";
 import { cx, Drawer, IconButton, Mark, Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from "@/ui";
 import { Boundary } from "./Boundary";
 import { useOnline, useWide } from "./media";
@@ -39,6 +41,7 @@ const boundaryOf = (path: string) => (path.startsWith("/chat/") ? "" : (path.spl
 /** The frame of all pages but sign-in: the rail (a drawer on a phone), and the page. */
 export function Shell({ children }: { children: ReactNode }) {
   useLive();
+  useEffect(() => void keepOutbox(runs), []); // on whichever page somebody comes back
   const wide = useWide();
   const me = useMe();
   const [path] = useLocation();

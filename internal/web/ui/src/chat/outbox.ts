@@ -44,11 +44,19 @@ function write(waiting: Waiting[]) {
   }
 }
 
+let kept: { begun: string | null } | null = null;
+
 /**
- * Goes on with what waited when the page was left, and keeps from then on what waits. Gives the key of a chat that was yet to begin
- * and has a question waiting, or null.
+ * Goes on, once, with what waited when the page was left, and keeps from then on what waits. Gives the key of a chat that was yet to
+ * begin and has a question waiting, or null.
  */
 export function keepOutbox(runs: Runs): string | null {
+  kept ??= { begun: takeUp(runs) };
+  const { begun } = kept;
+  return runs.all().some((run) => run.origin === begun && run.session === null) ? begun : null; // one that was sent meanwhile has its own address
+}
+
+function takeUp(runs: Runs): string | null {
   let begun: string | null = null;
   for (const one of read()) {
     if (one.refused || one.pictures.length > 0) {

@@ -2,6 +2,7 @@ package openid
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,8 +21,8 @@ const (
 )
 
 var (
-	errFetch    = errors.New("the provider did not answer")
-	errTooLarge = errors.New("the provider's answer is too large")
+	errFetch    = errors.New("the provider did not answer as it should")
+	errTooLarge = fmt.Errorf("%w: its answer is too large", errFetch)
 )
 
 // newClient makes the client that the provider is asked with: bounded in time and size, and following nobody elsewhere.
@@ -72,14 +73,15 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.status == http.StatusOK {
-		b.mu.Lock()
-		if len(b.kept) >= maxKept {
-			clear(b.kept)
-		}
-		b.kept[at] = a
-		b.mu.Unlock()
+	if a.status != http.StatusOK || !json.Valid(a.body) { // a provider in trouble says nothing about a token
+		return nil, fmt.Errorf("%w: status %d", errFetch, a.status)
 	}
+	b.mu.Lock()
+	if len(b.kept) >= maxKept {
+		clear(b.kept)
+	}
+	b.kept[at] = a
+	b.mu.Unlock()
 	return a.response(r), nil
 }
 

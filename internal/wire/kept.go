@@ -4,23 +4,28 @@ import (
 	"bytes"
 	"slices"
 	"strings"
+
+	"mooring"
 )
 
-// keepsake is a member whose value names what a server keeps, how such a value begins, and the route that makes those things. File ids
+// keepsake is a member whose value names what a server keeps, what stands behind its name, white space aside, and the route that makes those things. File ids
 // begin with file- (OpenAI) or file_ (Anthropic). A conversation that has a name of the client's own is made by its first turn.
 type keepsake struct{ member, value, path string }
 
 func keepsakes() [4]keepsake {
 	return [...]keepsake{
-		{`"file_id"`, `"file`, "/v1/files"},
-		{`"file_ids"`, `["file`, "/v1/files"},
-		{`"container"`, `"cntr_`, "/v1/containers"},
-		{`"vector_store_ids"`, `["vs_`, "/v1/vector_stores"},
+		{`"file_id`, `":"file`, "/v1/files"},
+		{`"file_id`, `s":["file`, "/v1/files"},
+		{`"container"`, `:"cntr_`, "/v1/containers"},
+		{`"vector_store_ids"`, `:["vs_`, "/v1/vector_stores"},
 	}
 }
 
-// KeptRoutes are the routes that make what a request can name by an id.
-func KeptRoutes() []string {
+// KeptRoutes are the routes that make what the request can name by an id.
+func (r *Request) KeptRoutes() []string {
+	if r.Protocol != mooring.Responses {
+		return []string{"/v1/files"}
+	}
 	return []string{"/v1/conversations", "/v1/files", "/v1/containers", "/v1/vector_stores"}
 }
 
@@ -31,30 +36,30 @@ func (r *Request) Keeps(body []byte, path string) bool {
 		return slices.ContainsFunc(r.Fields, func(f Field) bool { return f.Path == "conversation" && strings.HasPrefix(f.Value, "conv_") })
 	}
 	all := keepsakes()
-	return slices.ContainsFunc(all[:], func(k keepsake) bool { return k.path == path && k.in(body) })
-}
-
-func (k keepsake) in(body []byte) bool {
-	for {
-		i := bytes.Index(body, []byte(k.member))
+	at := slices.IndexFunc(all[:], func(k keepsake) bool { return k.path == path })
+	if at < 0 {
+		return false
+	}
+	for member := []byte(all[at].member); ; {
+		i := bytes.Index(body, member)
 		if i < 0 {
 			return false
 		}
-		if body = body[i+len(k.member):]; k.begins(body) {
+		body = body[i+len(member):]
+		if slices.ContainsFunc(all[:], func(k keepsake) bool { return k.path == path && k.follows(body) }) {
 			return true
 		}
 	}
 }
 
-// begins says that a value begins there as the ids do, white space aside.
-func (k keepsake) begins(rest []byte) bool {
-	const space = " \t\r\n"
-	rest, ok := bytes.CutPrefix(bytes.TrimLeft(rest, space), []byte(":"))
-	for _, c := range []byte(k.value) {
-		if c == '"' || c == '[' {
-			rest = bytes.TrimLeft(rest, space)
+// follows says that a value comes there that begins as the ids do.
+func (k keepsake) follows(rest []byte) bool {
+	for i := range len(k.value) {
+		c := k.value[i]
+		if c == ':' || i > 0 && (c == '"' || c == '[') {
+			rest = bytes.TrimLeft(rest, " \t\r\n")
 		}
-		if !ok || len(rest) == 0 || rest[0] != c {
+		if len(rest) == 0 || rest[0] != c {
 			return false
 		}
 		rest = rest[1:]

@@ -27,6 +27,7 @@ func TestKeeps(t *testing.T) {
 		{"a vector store", mooring.Responses, `{"tools":[{"type":"file_search","vector_store_ids":["vs_1"]}],"input":"hi"}`, "/v1/vector_stores"},
 		{"a conversation", mooring.Responses, `{"conversation":{"id":"conv_1"},"input":"hi"}`, "/v1/conversations"},
 		{"a conversation that the client names", mooring.Responses, `{"conversation":"holiday","input":"hi"}`, ""},
+		{"white space is none", mooring.Responses, "{\"input\":\"hi\",\"x\":{\"file_ids\" :\t[\n\"file-1\"]}}", "/v1/files"},
 		{"what breaks off", mooring.Responses, `{"input":"hi","file_id":"fil"}`, ""},
 	} {
 		t.Run(tt.rule, func(t *testing.T) {
@@ -35,7 +36,7 @@ func TestKeeps(t *testing.T) {
 			if err != nil && tt.want != "" {
 				t.Fatal(err)
 			}
-			for _, path := range wire.KeptRoutes() {
+			for _, path := range []string{"/v1/conversations", "/v1/files", "/v1/containers", "/v1/vector_stores"} {
 				if got := r != nil && r.Keeps([]byte(tt.body), path); got != (path == tt.want) {
 					t.Errorf("Keeps(%s) = %v", path, got)
 				}

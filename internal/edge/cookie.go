@@ -58,9 +58,9 @@ type brought struct {
 	others  map[string]string // the edge's own others
 }
 
-// readCookies reads all Cookie lines together, by hand: what stands there twice, in whatever line, counts for nothing, since
+// cookiesIn reads all Cookie lines together, by hand: what stands there twice, in whatever line, counts for nothing, since
 // the readers behind disagree on which one holds.
-func readCookies(lines []string, names [2]string) (brought, error) {
+func cookiesIn(lines []string, names [2]string) (brought, error) {
 	b := brought{others: map[string]string{}}
 	count, size := 0, 0
 	seen := map[string]int{}

@@ -9,7 +9,7 @@ import (
 
 // ReadCookies gives the values that would go to a slot.
 func ReadCookies(lines []string, names [2]string) (values [2]string, ok bool) {
-	b, err := readCookies(lines, names)
+	b, err := cookiesIn(lines, names)
 	return b.values, err == nil
 }
 

@@ -55,7 +55,7 @@ func (e *Edge) handle(w *counting, r *http.Request, v *visit) error {
 	if v.class == classOwn {
 		return e.own(w, r, v)
 	}
-	cookies, err := readCookies(r.Header["Cookie"], e.set.Cookies)
+	cookies, err := cookiesIn(r.Header["Cookie"], e.set.Cookies)
 	if err != nil {
 		return err
 	}

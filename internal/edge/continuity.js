@@ -173,7 +173,9 @@
       if (mine()) trouble();
     }).then(function () {
       clearTimeout(watch);
-      if (turn === asked) pending = null;
+      if (turn !== asked) return;
+      pending = null;
+      if (session() !== id) again(); // another tab has changed it, and nothing told this one
     });
   }
 

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"slices"
@@ -47,7 +49,10 @@ func exposed(t *testing.T) map[string]metric {
 	}
 	yaml += fmt.Sprintf("keys:\n  - {name: root, tenant: acme, role: operator, hash: \"sha256:%x\"}\n  - {name: limited, tenant: acme, requests_per_minute: 1, hash: \"sha256:%x\"}\n",
 		sha256.Sum256([]byte(root)), sha256.Sum256([]byte(limited)))
-	server := binary.Serve(t, yaml)
+	door, text := edge(t)
+	server := binary.Serve(t, yaml+text)
+	visit(t, door, "first", http.StatusOK)
+	visit(t, door, "second", http.StatusServiceUnavailable)
 	ask := func(key, model string, want int) string {
 		res := call(t, key, server.URL+"/v1/chat/completions", fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":"hello"}]}`, model))
 		if res.status != want {
@@ -72,6 +77,44 @@ func exposed(t *testing.T) map[string]metric {
 		}
 	}
 	return all
+}
+
+// edge is the address and the configuration of a tenant edge with one slot.
+func edge(t *testing.T) (address, yaml string) {
+	t.Helper()
+	slot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<!doctype html><html><head></head><body>a web UI</body></html>")
+	}))
+	t.Cleanup(slot.Close)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer free.Close()
+	address = free.Addr().String()
+	return address, fmt.Sprintf("edge: {listen: %q, host: chat.example.org, identity: {source: x-forwarded-user, trusted: [127.0.0.1/32]}, salt: %s, slots: [{name: one, url: %q}]}\n",
+		address, strings.Repeat("s", 48), slot.URL)
+}
+
+// visit opens a page of the edge as somebody.
+func visit(t *testing.T, address, who string, want int) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = "chat.example.org"
+	req.Header.Set("X-Forwarded-User", who)
+	req.Header.Set("Accept", "text/html")
+	res, err := (&http.Client{}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if text, err := io.ReadAll(res.Body); err != nil || res.StatusCode != want {
+		t.Fatalf("a page of %s: %s, %v, want %d\n%s", who, res.Status, err, want, text)
+	}
 }
 
 // answer is what a server said.

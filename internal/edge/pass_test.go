@@ -531,13 +531,14 @@ func TestSnapshots(t *testing.T) {
 		})
 	}
 	t.Run("T-26 clients that do not read take no places away", func(t *testing.T) {
-		big := js(`{"session":{"messages":[` + strings.Repeat(`"`+strings.Repeat("x", 1000)+`",`, 4000) + `1]}}`)
-		wide := newRig(t, 1, func(o *edge.Options) { o.SnapshotLimit = 3 << 20 })
+		big := js(`{"session":{"messages":[` + strings.Repeat(`"`+strings.Repeat("x", 1000)+`",`, 7000) + `1]}}`) // more than the sockets between them hold
+		wide := newRig(t, 1, func(o *edge.Options) { o.SnapshotLimit = 6 << 20 })
 		ws := wide.claimed(t, "alice")
 		ws.says(big)
 		for range 5 {
 			c := wide.dial("")
 			defer c.Close()
+			_ = c.(*net.TCPConn).SetReadBuffer(4 << 10)
 			write(c, as("alice", "GET", "/api/session?session_id=a&msg_limit=500"))
 		}
 		eventually(t, "all are asked", func() bool { return len(wide.slots[0].peek()) == 6-1 })

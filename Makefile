@@ -3,6 +3,7 @@ SHELL := /bin/bash
 GOBIN := $(CURDIR)/.cache/bin
 GOLANGCI := $(GOBIN)/golangci-lint
 GOLANGCI_VERSION := v2.15.0
+OAUTH2_PROXY_VERSION := v7.15.6
 RACE := turn record route forward identify serve relay search workspace app
 FUZZTIME ?= 30s
 UI := internal/web/ui
@@ -11,7 +12,7 @@ UI_SOURCES := $(wildcard $(UI)/*.json $(UI)/*.ts $(UI)/*.html) $(shell find $(UI
 # A target that failed halfway would count as made the next time.
 .DELETE_ON_ERROR:
 
-.PHONY: run build ui test-ui test lint race fuzz bench eval eval-docs sdks clients test-clients browser e2e screenshots docs prices fault soak load size clean
+.PHONY: run build ui test-ui test lint race fuzz bench eval eval-docs sdks clients test-clients browser oauth2-proxy e2e screenshots docs prices fault soak load size clean
 
 run: build ## start the server
 	bin/mooring serve
@@ -36,7 +37,7 @@ test-ui: $(UI)/node_modules/.installed ## types and unit tests of the pages
 
 test: ## what a fresh machine needs, then the whole suite
 	scripts/setup-test.sh
-	$(MAKE) build sdks browser test-ui
+	$(MAKE) build sdks browser oauth2-proxy test-ui
 	go vet ./...
 	scripts/with-postgres.sh scripts/go-test.sh
 
@@ -105,6 +106,11 @@ browser: test/e2e/node_modules/.installed ## what drives Chromium, pinned, for t
 test/e2e/node_modules/.installed: test/e2e/package.json test/e2e/package-lock.json
 	cd test/e2e && npm ci --no-audit --no-fund --ignore-scripts
 	touch $@
+
+oauth2-proxy: $(GOBIN)/oauth2-proxy ## the identity proxy that test/edge puts before the edge, pinned; its first build takes minutes
+
+$(GOBIN)/oauth2-proxy:
+	GOBIN=$(GOBIN) go install github.com/oauth2-proxy/oauth2-proxy/v7@$(OAUTH2_PROXY_VERSION)
 
 e2e: build browser ## the pages in a real browser
 	scripts/setup-test.sh

@@ -108,6 +108,7 @@ func TestRefused(t *testing.T) {
 		{"expiry that is no time", "keys: [{name: a, tenant: t, expires: tomorrow, hash: '" + digest + "'}]", "keys[0].expires", "RFC 3339"},
 		{"limit below zero", "keys: [{name: a, tenant: t, streams: -1, hash: '" + digest + "'}]", "keys[0]", "negative"},
 
+		{"an edge without a host", "edge: {listen: '127.0.0.1:1'}", "edge.host", "is missing"},
 		{"the edge's own keys are known", "edge: {lisen: x}", "edge.lisen", "unknown key"},
 	} {
 		t.Run(row.rule, func(t *testing.T) {

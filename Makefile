@@ -37,7 +37,7 @@ test-ui: $(UI)/node_modules/.installed ## types and unit tests of the pages
 
 test: ## what a fresh machine needs, then the whole suite
 	scripts/setup-test.sh
-	$(MAKE) build sdks browser oauth2-proxy test-ui
+	$(MAKE) build sdks browser test-ui
 	go vet ./...
 	scripts/with-postgres.sh scripts/go-test.sh
 
@@ -107,7 +107,7 @@ test/e2e/node_modules/.installed: test/e2e/package.json test/e2e/package-lock.js
 	cd test/e2e && npm ci --no-audit --no-fund --ignore-scripts
 	touch $@
 
-oauth2-proxy: $(GOBIN)/oauth2-proxy ## the identity proxy that test/edge puts before the edge, pinned; its first build takes minutes
+oauth2-proxy: $(GOBIN)/oauth2-proxy ## the identity proxy of test/edge, pinned; its first build takes minutes, so `make test` passes that test over where it is missing
 
 $(GOBIN)/oauth2-proxy:
 	GOBIN=$(GOBIN) go install github.com/oauth2-proxy/oauth2-proxy/v7@$(OAUTH2_PROXY_VERSION)

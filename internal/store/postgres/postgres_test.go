@@ -27,9 +27,15 @@ func server(t *testing.T) string {
 // database makes an empty database and gives its address and a way to run statements in it.
 func database(t *testing.T, name string) (string, func(query string)) {
 	t.Helper()
+	return copied(t, name, "template1")
+}
+
+// copied makes a database as another one is, which nobody is connected to.
+func copied(t *testing.T, name, from string) (string, func(query string)) {
+	t.Helper()
 	base, run := connect(t, server(t))
 	run(`DROP DATABASE IF EXISTS ` + name)
-	run(`CREATE DATABASE ` + name)
+	run(`CREATE DATABASE ` + name + ` TEMPLATE ` + from)
 	dsn := with(base, name)
 	t.Cleanup(func() { run(`DROP DATABASE ` + name + ` WITH (FORCE)`) })
 	_, inside := connect(t, dsn)
@@ -73,10 +79,15 @@ func open(t *testing.T, dsn string) storetest.Store {
 
 func TestContract(t *testing.T) {
 	t.Parallel()
+	const prepared = "mooring_contract" // the schema is made once
+	dsn, _ := database(t, prepared)
+	if err := open(t, dsn).Close(); err != nil {
+		t.Fatal(err)
+	}
 	var made atomic.Int64
 	storetest.Run(t, func(t *testing.T) storetest.Store {
 		t.Helper()
-		dsn, run := database(t, fmt.Sprintf("mooring_contract_%d", made.Add(1)))
+		dsn, run := copied(t, fmt.Sprintf("%s_%d", prepared, made.Add(1)), prepared)
 		return passing{open(t, dsn), run}
 	})
 }

@@ -46,6 +46,7 @@ func Check(ctx context.Context, cfg config.Config, deps CheckDeps, out io.Writer
 		}
 	}
 	c.models()
+	c.edge(ctx)
 	if c.fine {
 		c.ok("everything checked is fine")
 	} else {

@@ -79,7 +79,7 @@ type Token struct {
 
 // Verify checks an ID token that somebody else was given for this client: signature, issuer, audience and times.
 func (p *Provider) Verify(ctx context.Context, raw string) (subject string, err error) {
-	f, err := p.find(ctx)
+	f, err := p.current(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -141,8 +141,14 @@ func (w *watched) VerifySignature(ctx context.Context, jwt string) (payload []by
 	return payload, w.err
 }
 
-// find looks for the provider where that has not been done for a while.
-func (p *Provider) find(ctx context.Context) (*found, error) {
+// Find looks for the provider, where that has not been done for a while; an error wraps ErrUnknown.
+func (p *Provider) Find(ctx context.Context) error {
+	_, err := p.current(ctx)
+	return err
+}
+
+// current looks for the provider where that has not been done for a while.
+func (p *Provider) current(ctx context.Context) (*found, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.o.Now()
@@ -205,7 +211,7 @@ func (p *Provider) oauth(f *found) *oauth2.Config {
 
 // AuthURL is where a browser is sent to log in.
 func (p *Provider) AuthURL(ctx context.Context, state, nonce, verifier string) (string, error) {
-	f, err := p.find(ctx)
+	f, err := p.current(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -220,7 +226,7 @@ type Grant struct {
 
 // Exchange gives a code in for tokens and checks them.
 func (p *Provider) Exchange(ctx context.Context, code, nonce, verifier string) (Grant, error) {
-	f, err := p.find(ctx)
+	f, err := p.current(ctx)
 	if err != nil {
 		return Grant{}, err
 	}
@@ -240,7 +246,7 @@ func (p *Provider) Exchange(ctx context.Context, code, nonce, verifier string) (
 
 // Refresh asks whether a login still holds. ErrRefused means that it does not; ErrUnknown that nobody can tell.
 func (p *Provider) Refresh(ctx context.Context, refresh, nonce string) (Grant, error) {
-	f, err := p.find(ctx)
+	f, err := p.current(ctx)
 	if err != nil {
 		return Grant{}, err
 	}
@@ -300,7 +306,7 @@ const logoutEvent = "http://schemas.openid.net/event/backchannel-logout"
 
 // Logout checks a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6).
 func (p *Provider) Logout(ctx context.Context, raw string) (Logout, error) {
-	f, err := p.find(ctx)
+	f, err := p.current(ctx)
 	if err != nil {
 		return Logout{}, err
 	}
@@ -333,7 +339,7 @@ func (p *Provider) Logout(ctx context.Context, raw string) (Logout, error) {
 
 // EndURL is where the provider ends its own session; "" where it has no such place.
 func (p *Provider) EndURL(ctx context.Context) string {
-	f, err := p.find(ctx)
+	f, err := p.current(ctx)
 	if err != nil {
 		return ""
 	}

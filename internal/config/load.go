@@ -52,6 +52,9 @@ func Parse(path string, text []byte, src Source) (Config, error) {
 	cfg.Path = path
 	lines, err := decode(text, src.Env, &cfg)
 	if err == nil {
+		err = cfg.checkSecret()
+	}
+	if err == nil {
 		for _, key := range overlay(&cfg, src) {
 			delete(lines, key)
 		}

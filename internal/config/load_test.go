@@ -259,3 +259,26 @@ func FuzzConfig(f *testing.F) {
 		}
 	})
 }
+
+// C-1, C-2: the environment's secret is taken, and one in the file that protects nothing is refused all the same.
+func TestShortSecretIsRefusedWhereverItStands(t *testing.T) {
+	t.Parallel()
+	good := environment(map[string]string{"MOORING_SECRET": strings.Repeat("s", 32)})
+	for _, row := range []struct {
+		rule, file string
+		env        func(string) (string, bool)
+		refused    bool
+	}{
+		{"the environment's", "", good, false},
+		{"a short one in the file", "secret: short", good, true},
+		{"a short one in the environment", "", environment(map[string]string{"MOORING_SECRET": "short"}), true},
+	} {
+		t.Run(row.rule, func(t *testing.T) {
+			t.Parallel()
+			_, err := config.Parse("f", []byte("store: postgres://h/d\n"+row.file), config.Source{Env: row.env})
+			if named, ok := errors.AsType[*config.Error](err); ok != row.refused || ok && named.Key != "secret" {
+				t.Errorf("Parse = %v, want refused %v", err, row.refused)
+			}
+		})
+	}
+}

@@ -26,7 +26,7 @@ var (
 // validate gives the first rule that the configuration breaks.
 func (c *Config) validate() error {
 	checks := []func() error{
-		c.checkEdge, func() error { return checkWords("", reflect.ValueOf(*c)) },
+		c.checkSecret, c.checkEdge, func() error { return checkWords("", reflect.ValueOf(*c)) },
 		c.checkListen, c.checkHosts, c.checkStore, c.checkUpstreams, c.checkRouting, c.checkKeys,
 		c.checkModels, c.checkPrices, c.checkSessions, c.checkLimits, c.checkOrigins, c.checkTelemetry,
 	}
@@ -142,8 +142,6 @@ func (c *Config) checkStore() error {
 		return wrong("store", "must be sqlite:FILE or postgres://…")
 	case c.Secret == "" && c.Store.Postgres():
 		return wrong("secret", "is required with PostgreSQL: every replica needs the same one (%d bytes or more)", minSecret)
-	case c.Secret != "" && len(c.Secret) < minSecret:
-		return wrong("secret", "has %d bytes; it needs %d or more", len(c.Secret), minSecret)
 	}
 	return nil
 }
@@ -202,6 +200,14 @@ func (c *Config) checkOrigins() error {
 		if err != nil || u.Host == "" || origin != u.Scheme+"://"+u.Host || strings.Contains(u.Host, "*") {
 			return wrong(fmt.Sprintf("cors.origins[%d]", i), "%q is no exact origin; write scheme://host[:port] as in https://chat.example.org", origin)
 		}
+	}
+	return nil
+}
+
+// checkSecret refuses one that is too short, wherever it stands: one in the file is wrong also where the environment has another.
+func (c *Config) checkSecret() error {
+	if c.Secret != "" && len(c.Secret) < minSecret {
+		return wrong("secret", "has %d bytes; it needs %d or more", len(c.Secret), minSecret)
 	}
 	return nil
 }

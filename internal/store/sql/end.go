@@ -7,7 +7,8 @@ import (
 )
 
 // The session changes by the difference to what the turn's row held, so that the same end committed twice counts once, and a
-// next attempt counts what it added.
+// next attempt counts what it added. It is named by a query of its own: as long as PostgreSQL has no statistics it joins by going through
+// all sessions of the tenant.
 const endSession = `UPDATE session SET
 	updated_at = $3,
 	state = CASE WHEN session.tip_turn = $2 OR session.side_only THEN $4 ELSE session.state END,
@@ -22,7 +23,7 @@ const endSession = `UPDATE session SET
 	unpriced = session.unpriced + $13 - turn.unpriced,
 	models = CASE WHEN $14 = '' THEN session.models ELSE $14 END
 	FROM turn
-	WHERE turn.tenant = $1 AND turn.id = $2 AND session.tenant = turn.tenant AND session.id = turn.session`
+	WHERE turn.tenant = $1 AND turn.id = $2 AND session.tenant = $1 AND session.id = (SELECT t.session FROM turn AS t WHERE t.tenant = $1 AND t.id = $2)`
 
 // What is written of the turn decides: only who runs it may end it, and one that is fenced only as cancelled. The same end once more
 // changes nothing.

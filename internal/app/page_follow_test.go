@@ -35,9 +35,9 @@ func (p *product) watch(run, last string) *reply {
 }
 
 // follow is watch, read while it comes.
-func (p *product) follow(run string) *live {
+func (p *product) follow(run string, hs ...string) *live {
 	p.t.Helper()
-	res, err := http.DefaultTransport.RoundTrip(p.request(http.MethodGet, "/api/turns/"+run+"/stream", ""))
+	res, err := http.DefaultTransport.RoundTrip(p.request(http.MethodGet, "/api/turns/"+run+"/stream", "", hs...))
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ on.test('keyboard only: ask, new line, another chat, rename, the menu', async ({
   await type(page, 'Renamed by keyboard')
   await page.keyboard.press('Enter')
   await chats(page).getByRole('link', { name: 'Renamed by keyboard' }).waitFor()
-  assert.equal((await server.call(`/api/sessions/${session.id}`)).title, 'Renamed by keyboard')
+  await eventually(async () => assert.equal((await server.call(`/api/sessions/${session.id}`)).title, 'Renamed by keyboard')) // the list shows it before it is kept
 })
 
 on.test('keyboard only: Escape stops an answer, and closes a menu where it was opened', async ({ page, model }) => {

@@ -104,7 +104,7 @@ on.test('rename, pin, archive and delete, each seen elsewhere and undone', async
   await here('Handled').waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Undo' }).last().click() // of the newest notice
   await here('Handled').waitFor()
-  assert.equal((await server.call(`/api/sessions/${id}`)).title, 'Handled')
+  await eventually(async () => assert.equal((await server.call(`/api/sessions/${id}`)).title, 'Handled'))
   await menu('Delete')
   await here('Handled').waitFor({ state: 'detached' })
   await page.goto('/usage') // leaving does not lose it

@@ -49,6 +49,8 @@ type book struct {
 	log     *slog.Logger
 	witness string // file that holds the highest number seen; "" for none
 
+	noting sync.Mutex // guards that file
+
 	mu        sync.Mutex // guards what follows
 	claims    map[mooring.TenantKey]mooring.Claim
 	all       []mooring.Claim
@@ -112,6 +114,14 @@ func (b *book) take(ctx context.Context, read *mooring.SlotBook, known int64, as
 		}
 		claims[c.Key] = c
 	}
+	if !b.replace(ctx, claims, read, known, asked) {
+		return nil
+	}
+	return b.noteWitness()
+}
+
+// replace gives false where what was read is older than what is known.
+func (b *book) replace(ctx context.Context, claims map[mooring.TenantKey]mooring.Claim, read *mooring.SlotBook, known int64, asked time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if read.Changes < known {
@@ -120,22 +130,30 @@ func (b *book) take(ctx context.Context, read *mooring.SlotBook, known int64, as
 				slog.Int64("was", b.changes), slog.Int64("is", read.Changes))
 		}
 		b.lost = true
-		return nil
+		return false
 	}
 	if read.Changes < b.changes {
-		return nil
+		return false
 	}
 	b.claims, b.all, b.changes, b.confirmed, b.lost = claims, read.Claims, read.Changes, asked, false
-	return b.noteWitness()
+	return true
 }
 
-// noteWitness writes the number beside the store, whole or not at all. The mutex is held.
+// noteWitness writes the number beside the store, whole or not at all.
 func (b *book) noteWitness() error {
-	if b.witness == "" || b.changes == 0 {
+	if b.witness == "" {
+		return nil
+	}
+	b.noting.Lock() // one file, written by one at a time; the last one writes what is known by then
+	defer b.noting.Unlock()
+	b.mu.Lock()
+	changes := b.changes
+	b.mu.Unlock()
+	if changes == 0 {
 		return nil
 	}
 	temp := filepath.Join(filepath.Dir(b.witness), "."+filepath.Base(b.witness)+".new")
-	if err := os.WriteFile(temp, []byte(strconv.FormatInt(b.changes, 10)+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(temp, []byte(strconv.FormatInt(changes, 10)+"\n"), 0o600); err != nil {
 		return fmt.Errorf("note how far the slots' store has come: %w", err)
 	}
 	return os.Rename(temp, b.witness)

@@ -237,6 +237,7 @@ func (e *Edge) watch(ctx context.Context) {
 			continue
 		}
 		if _, now := e.book.current(); now != logouts {
+			e.login.forgetAll() // first, so that nothing begins on what was known of one that is gone
 			if e.login.endGone(ctx) {
 				logouts = now
 			}
@@ -249,7 +250,7 @@ func (e *Edge) revoke() {
 	claims, _ := e.book.current()
 	e.open.end(func(v *visit) bool {
 		c, ok := claims[v.key]
-		return !ok || c.Slot != v.slot.name || c.Epoch != v.epoch || c.State != mooring.SlotClaimed
+		return !ok || !v.standsOn(c)
 	})
 }
 

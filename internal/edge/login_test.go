@@ -2,6 +2,7 @@
 package edge_test
 
 import (
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -520,4 +521,33 @@ func TestBackChannel(t *testing.T) {
 			t.Errorf("the stream at %s ended by %v after %v", first, a.err, time.Since(begin))
 		}
 	})
+}
+
+// A person who signs out while the provider is being asked about them stays signed out.
+func TestSignOutDuringARenewal(t *testing.T) {
+	t.Parallel()
+	r, i := loginRig(t, 1)
+	b := newBrowser(r).login(t, i, claims{"sub": "alice"})
+	other := &browser{r: r, jar: maps.Clone(b.jar)}
+	i.Answer("/token", func(w http.ResponseWriter, q *http.Request) {
+		i.Answer("/token", nil)
+		other.send(other.request("POST", "/oauth2/sign_out", "Content-Length: 0"))
+		again, err := http.NewRequestWithContext(q.Context(), http.MethodPost, i.URL+"/token", q.Body)
+		if err != nil {
+			return
+		}
+		again.Header = q.Header.Clone()
+		res, err := http.DefaultClient.Do(again)
+		if err != nil {
+			return
+		}
+		defer res.Body.Close()
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(res.StatusCode)
+		_, _ = io.Copy(w, res.Body)
+	})
+	r.pass(4*time.Minute + 30*time.Second)
+	for range 2 {
+		b.get("/api/x").refused(t, http.StatusUnauthorized, "identity_required")
+	}
 }

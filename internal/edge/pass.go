@@ -26,6 +26,11 @@ func (e *Edge) pass(w *counting, r *http.Request, v *visit) error {
 		return slotDown(errors.New("the slot has no room for another request"))
 	}
 	defer leave()
+	ctx, done := e.open.begin(r.Context(), v) // before its body comes, which may take a while
+	defer done()
+	if err := e.again(ctx, v); err != nil {
+		return err
+	}
 	body, err := e.spool(w, r)
 	if err != nil {
 		return err
@@ -34,8 +39,9 @@ func (e *Edge) pass(w *counting, r *http.Request, v *visit) error {
 	if err = e.allowBody(v, r.Method, body); err != nil {
 		return err
 	}
-	ctx, done := e.open.begin(r.Context(), v)
-	defer done()
+	if cause := context.Cause(ctx); cause != nil && r.Context().Err() == nil {
+		return slotDown(cause)
+	}
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -46,6 +52,27 @@ func (e *Edge) pass(w *counting, r *http.Request, v *visit) error {
 	}
 	defer func() { _ = res.Body.Close() }()
 	return e.answer(ctx, w, r, v, res)
+}
+
+// again looks at what a visit stands on once more now that it can be ended: what changed before that ended nothing.
+func (e *Edge) again(ctx context.Context, v *visit) error {
+	c, has, err := e.book.find(v.key)
+	if err != nil {
+		return err
+	}
+	if !has || !v.standsOn(c) || e.slotOf(c) != v.slot {
+		return slotDown(errRevoked)
+	}
+	if v.login == nil {
+		return nil
+	}
+	_, err = e.login.find(ctx, v.login)
+	return err
+}
+
+// standsOn says whether a claim is the one that the visit was let in by.
+func (v *visit) standsOn(c mooring.Claim) bool {
+	return c.Slot == v.slot.name && c.Epoch == v.epoch && c.State == mooring.SlotClaimed
 }
 
 // question is one request to a slot.

@@ -171,3 +171,33 @@ func TestActsOnWhatWasSeen(t *testing.T) {
 		t.Errorf("slot is %s", got)
 	}
 }
+
+// A request whose body takes its time must not reach a slot that has become somebody else's meanwhile.
+func TestSlowBodyAndAnotherTenant(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	slot, _ := slotOf(t, r, "alice")
+	r.take()
+	c := r.dial("")
+	defer func() { _ = c.Close() }()
+	whole := withBody("alice", "POST", "/api/x", "0123456789")
+	write(c, whole[:len(whole)-1])
+	eventually(t, "the request is on its way", func() bool {
+		p, err := r.edge.Find(t.Context(), slot)
+		return err == nil && p.Open == 1
+	})
+	r.take() // what asking for its health has brought
+	for _, wiped := range []bool{false, true} {
+		if _, err := r.edge.Release(t.Context(), slot, wiped); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, _ := slotOf(t, r, "bob"); got != slot {
+		t.Fatalf("bob is on %q", got)
+	}
+	r.take()
+	write(c, whole[len(whole)-1:])
+	_ = c.SetReadDeadline(time.Now().Add(wait))
+	readReply(c, "POST").refused(t, http.StatusServiceUnavailable, "upstream_unavailable")
+	r.none(t)
+}

@@ -91,8 +91,8 @@ func (w *writer) keepLogins(ctx context.Context, c *mooring.LoginChange) error {
 			return err
 		}
 	}
-	if l := c.Renew; l != nil {
-		if _, err := w.exec(ctx, renewLogin, l.Token, micros(l.Proven), l.Sealed); err != nil {
+	if c.Renew != nil {
+		if done, err := w.renewLogin(ctx, c); err != nil || !done {
 			return err
 		}
 	}
@@ -102,6 +102,16 @@ func (w *writer) keepLogins(ctx context.Context, c *mooring.LoginChange) error {
 	}
 	_, err := w.exec(ctx, addLogin, l.Token, text(l.Key), l.Subject, l.Session, micros(l.CreatedAt), micros(l.SeenAt), micros(l.Proven), micros(l.Ends), l.Sealed)
 	return err
+}
+
+// renewLogin gives false where the login is gone: nothing is revived.
+func (w *writer) renewLogin(ctx context.Context, c *mooring.LoginChange) (bool, error) {
+	l := c.Renew
+	n, err := w.exec(ctx, renewLogin, l.Token, micros(l.Proven), l.Sealed)
+	if err == nil && n == 0 {
+		c.Err = mooring.Errorf(mooring.CodeLoginBusy, "The login is gone.")
+	}
+	return n > 0, err
 }
 
 const loginByToken = `SELECT tenant_key, subject, session, created_at, seen_at, proven, renewing, ends_at, sealed FROM edge_login WHERE token = $1` //nolint:gosec // a statement, no credential

@@ -7,7 +7,9 @@ import (
 	"mooring"
 )
 
-// Whoever changes slots takes this row first, so that no two replicas do it at once.
+// Whoever is about to change slots takes this row first, so that no two replicas do it at once.
+const holdSlots = `UPDATE edge_book SET slots = slots`
+
 const countSlotChange = `UPDATE edge_book SET slots = slots + 1`
 
 const slotColumns = `name, state, COALESCE(tenant_key, ''), key_id, epoch, claimed_at, seen_at, note`
@@ -28,7 +30,7 @@ const seenSlot = `UPDATE slot SET seen_at = $2 WHERE tenant_key = $1 AND seen_at
 
 func (w *writer) claimSlot(ctx context.Context, c *mooring.ClaimSlot) error {
 	c.Err = nil
-	if _, err := w.exec(ctx, countSlotChange); err != nil {
+	if _, err := w.exec(ctx, holdSlots); err != nil {
 		return err
 	}
 	has, found, err := w.slot(ctx, slotOfTenant, text(c.Key))
@@ -62,7 +64,7 @@ func (w *writer) claimSlot(ctx context.Context, c *mooring.ClaimSlot) error {
 
 func (w *writer) changeSlots(ctx context.Context, c *mooring.SlotChange) error {
 	c.Err = nil
-	if _, err := w.exec(ctx, countSlotChange); err != nil {
+	if _, err := w.exec(ctx, holdSlots); err != nil {
 		return err
 	}
 	for i := range c.Was {
@@ -98,7 +100,11 @@ func (w *writer) slotSeen(ctx context.Context, c *mooring.SlotSeen) error {
 	return err
 }
 
+// putSlot writes a slot and counts that.
 func (w *writer) putSlot(ctx context.Context, c mooring.Claim) error {
+	if _, err := w.exec(ctx, countSlotChange); err != nil {
+		return err
+	}
 	key := sql.NullString{String: text(c.Key), Valid: c.Key != ""}
 	_, err := w.exec(ctx, putSlot, text(c.Slot), text(c.State), key, c.KeyID, c.Epoch, micros(c.ClaimedAt), micros(c.SeenAt), text(c.Note))
 	return err

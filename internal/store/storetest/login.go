@@ -146,7 +146,12 @@ func loginTests() []test {
 			wantLogins(t, s, all, want, all[1])
 			gone := renewed
 			gone.Token = []byte("gone")
-			apply(t, s, &mooring.LoginChange{DropToken: all[0].Token}, &mooring.LoginChange{Renew: &renewed}, &mooring.LoginChange{Renew: &gone})
+			apply(t, s, &mooring.LoginChange{DropToken: all[0].Token})
+			for _, l := range []*mooring.Login{&renewed, &gone} {
+				if got := outcome(t, s, &mooring.LoginChange{Renew: l}); got != mooring.CodeLoginBusy {
+					t.Errorf("outcome %q for a login that is gone, want login_busy", got)
+				}
+			}
 			wantLogins(t, s, append(all, gone), all[1])
 		}},
 		{"a login's use moves on, never back, and revives nothing", func(t *testing.T, s Store) {

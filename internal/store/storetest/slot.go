@@ -73,8 +73,15 @@ func slotTests() []test {
 		{"where all are taken nobody gets one, and those who have one keep it", func(t *testing.T, s Store) {
 			apply(t, s, claimOf("t1-a", 1, "left"))
 			late := claimOf("t1-b", 2, "left")
+			before, _, err := s.EdgeNumbers(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
 			if got := outcome(t, s, late); got != mooring.CodeSlotsFull || late.Won != (mooring.Claim{}) {
 				t.Errorf("outcome %q with %+v, want slots_full with nothing", got, late.Won)
+			}
+			if after, _, err := s.EdgeNumbers(t.Context()); err != nil || after != before {
+				t.Errorf("who got nothing counts as a change: %d, was %d (%v)", after, before, err)
 			}
 			if got := outcome(t, s, claimOf("t1-c", 3)); got != mooring.CodeSlotsFull {
 				t.Errorf("outcome %q where there are no slots, want slots_full", got)

@@ -147,10 +147,9 @@ func loginTests() []test {
 			gone := renewed
 			gone.Token = []byte("gone")
 			apply(t, s, &mooring.LoginChange{DropToken: all[0].Token})
-			for _, l := range []*mooring.Login{&renewed, &gone} {
-				if got := outcome(t, s, &mooring.LoginChange{Renew: l}); got != mooring.CodeLoginBusy {
-					t.Errorf("outcome %q for a login that is gone, want login_busy", got)
-				}
+			got := []mooring.Code{outcome(t, s, &mooring.LoginChange{Renew: &renewed}), outcome(t, s, &mooring.LoginChange{Renew: &gone})}
+			if diff := cmp.Diff([]mooring.Code{mooring.CodeLoginBusy, mooring.CodeLoginBusy}, got); diff != "" {
+				t.Errorf("outcomes for logins that are gone (-want +got):\n%s", diff)
 			}
 			wantLogins(t, s, append(all, gone), all[1])
 		}},

@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -8,7 +10,9 @@ import (
 	"net"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	sqlstore "mooring/internal/store/sql"
 )
@@ -25,8 +29,46 @@ func dialect(conns int) sqlstore.Dialect {
 		Clock:   "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)",
 		Search:  searching(),
 		Conns:   conns,
+		Send:    send,
 		Explain: explain,
 	}
+}
+
+// send puts statements into one flight. The server goes through them until one fails; what comes after that one is not run.
+func send(ctx context.Context, conn *sql.Conn, list []sqlstore.Statement) error {
+	var b pgx.Batch
+	for i := range list {
+		q := b.Queue(list[i].Query, list[i].Args...)
+		if list[i].Then != nil {
+			q.Fn = func(results pgx.BatchResults) error { return outcome(results, &list[i]) }
+		}
+	}
+	return conn.Raw(func(c any) error {
+		pg, ok := c.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("send to a connection that is a %T", c)
+		}
+		return pg.Conn().SendBatch(ctx, &b).Close()
+	})
+}
+
+// outcome reads what a statement gave, and hands it over.
+func outcome(results pgx.BatchResults, s *sqlstore.Statement) error {
+	rows, err := results.Query()
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	if len(s.Dest) > 0 && rows.Next() {
+		if err := rows.Scan(s.Dest...); err != nil {
+			return err
+		}
+	}
+	rows.Close()
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return s.Then(int(rows.CommandTag().RowsAffected()))
 }
 
 // explain keeps out of an error what the client may have sent. The server's messages quote values for errors of data (classes

@@ -143,8 +143,7 @@ func (w *writer) one(ctx context.Context, change mooring.Change) error {
 		return w.drain(ctx, c)
 	case *mooring.Applied:
 		c.Err = nil
-		_, err := w.exec(ctx, setApplied, int64(c.Seq)) //nolint:gosec // a journal ends long before that
-		return err
+		return w.later(ctx, setApplied, int64(c.Seq)) //nolint:gosec // a journal ends long before that
 	}
 	return w.atEdge(ctx, change)
 }
@@ -189,8 +188,7 @@ func (w *writer) lock(ctx context.Context, batch []mooring.Change) error {
 	if len(ids) < 2 && !asks {
 		return nil // a single row is locked by its own update
 	}
-	_, err := w.exec(ctx, w.dialect.Lock, tenants, ids)
-	return err
+	return w.later(ctx, w.dialect.Lock, tenants, ids)
 }
 
 func sessionsOf(change mooring.Change) [][2]string {

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"mooring"
@@ -11,6 +12,9 @@ func (w *writer) begin(ctx context.Context, c *mooring.Begin) error {
 	c.Won, c.RemoteID, c.Busy, c.Fenced, c.Err = nil, "", nil, nil, w.turnedDown(c)
 	if c.Session.Tenant == "" {
 		c.Err = noTenant()
+	}
+	if errors.Is(c.Err, errNotThere) {
+		return w.notFound(ctx, c)
 	}
 	if c.Err != nil {
 		return nil //nolint:nilerr // the outcome is the change's own
@@ -27,10 +31,8 @@ func (w *writer) begin(ctx context.Context, c *mooring.Begin) error {
 			return err
 		}
 	}
-	for _, alias := range c.Aliases {
-		if _, err := w.addAlias(ctx, c.Session, alias); err != nil {
-			return err
-		}
+	if err := w.addAliases(ctx, c); err != nil {
+		return err
 	}
 	if err := w.addMessages(ctx, c.Session, c.Messages); err != nil {
 		return err
@@ -97,6 +99,16 @@ const addAlias = `INSERT INTO alias (tenant, class, value, session) VALUES ($1, 
 
 const aliasHolder = `SELECT session FROM alias WHERE tenant = $1 AND class = $2 AND value = $3`
 
+// addAliases gives a session the aliases that nobody has.
+func (w *writer) addAliases(ctx context.Context, c *mooring.Begin) error {
+	for _, a := range c.Aliases {
+		if err := w.later(ctx, addAlias, raw(c.Session.Tenant), text(a.Class), bytes(a.Value), c.Session.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // addAlias gives the session that holds the alias afterwards.
 func (w *writer) addAlias(ctx context.Context, s mooring.Session, a mooring.Alias) (mooring.SessionID, error) {
 	added, err := w.exec(ctx, addAlias, raw(s.Tenant), text(a.Class), bytes(a.Value), s.ID)
@@ -123,18 +135,20 @@ func (w *writer) takeName(ctx context.Context, c *mooring.Begin) error {
 	return err
 }
 
+const aliasElsewhere = `SELECT 1 FROM alias WHERE tenant = $1 AND class = $2 AND value = $3 AND session <> $4`
+
 // stillNamed sees that another replica has not given the alias to another session meanwhile. The session is locked by now: who begins
 // its chat anew has done so, or waits and finds this turn.
 func (w *writer) stillNamed(ctx context.Context, c *mooring.Begin) error {
 	if c.Named.Class == "" || w.dialect.Alone {
 		return nil
 	}
-	var holder mooring.SessionID
-	found, err := w.first(ctx, []any{&holder}, aliasHolder, raw(c.Session.Tenant), text(c.Named.Class), bytes(c.Named.Value))
-	if err == nil && found && holder != c.Session.ID {
-		return &refusal{c, taken("The chat has just begun anew")}
-	}
-	return err
+	return w.laterThen(ctx, func(others int) error {
+		if others > 0 {
+			return &refusal{c, taken("The chat has just begun anew")}
+		}
+		return nil
+	}, aliasElsewhere, raw(c.Session.Tenant), text(c.Named.Class), bytes(c.Named.Value), c.Session.ID)
 }
 
 const insertSession = `INSERT INTO session (tenant, id, client_key, friendly_id, title, client, project, parent, root, relation,
@@ -229,12 +243,11 @@ func (w *writer) continueSession(ctx context.Context, c *mooring.Begin) error {
 	if c.Seen != nil {
 		query, args = continueSession+unchanged, append(args, standing(c)...)
 	}
-	n, err := w.exec(ctx, query, args...)
-	if err == nil && n == 0 {
-		err = w.notFound(ctx, c)
-	}
-	return err
+	return w.laterThen(ctx, refuseNone(c, errNotThere), query, args...)
 }
+
+// errNotThere is why a session could not be gone on with, until notFound has looked.
+var errNotThere = errors.New("no session that is as it was")
 
 // notFound says why a session could not be gone on with.
 func (w *writer) notFound(ctx context.Context, c *mooring.Begin) error {
@@ -265,8 +278,7 @@ func (w *writer) attach(ctx context.Context, s mooring.Session) error {
 		return err
 	}
 	w.note(mooring.Event{Tenant: s.Tenant, Kind: mooring.SessionUpdated, Session: s.ID})
-	_, err = w.exec(ctx, attachBelow, raw(s.Tenant), s.ID, root)
-	return err
+	return w.later(ctx, attachBelow, raw(s.Tenant), s.ID, root)
 }
 
 func gone() error {
@@ -297,8 +309,7 @@ func (w *writer) insertTurn(ctx context.Context, s mooring.Session, t mooring.Tu
 	if err != nil {
 		return err
 	}
-	_, err = w.exec(ctx, insertTurn, raw(s.Tenant), t.ID, s.ID, t.Kind, t.Protocol, text(t.Model), text(t.Key), t.Stream,
+	return w.later(ctx, insertTurn, raw(s.Tenant), t.ID, s.ID, t.Kind, t.Protocol, text(t.Model), text(t.Key), t.Stream,
 		mooring.Running, text(t.Upstream), text(t.Account), t.Pin, text(t.Identity), evidence, t.Question, view, attempts,
 		t.BodyDigest, text(t.Replica), micros(t.StartedAt), text(t.ClientMessage), t.RetryKey)
-	return err
 }

@@ -35,6 +35,10 @@ type Dialect struct {
 	// Full says that Checkpoint cannot wait for an idle moment. Nil where Checkpoint is.
 	Full func() bool
 
+	// Send runs statements in their order, there and back at once, up to the first one that fails, whose error it gives. Nil where each
+	// is run as soon as it comes.
+	Send func(ctx context.Context, conn *sql.Conn, list []Statement) error
+
 	// Explain gives an error without any bound value in it and says what it means.
 	Explain func(err error) (Trouble, error)
 }

@@ -45,26 +45,19 @@ func (w *writer) end(ctx context.Context, c *mooring.End) error {
 	if err != nil {
 		return err
 	}
-	n, err := w.exec(ctx, endSession, raw(t.Tenant), t.ID, micros(t.EndedAt), t.State, text(homeAfter(t)), answer, tokens(u.Input),
+	err = w.laterThen(ctx, refuseNone(c, gone()), endSession, raw(t.Tenant), t.ID, micros(t.EndedAt), t.State, text(homeAfter(t)), answer, tokens(u.Input),
 		tokens(u.Output), tokens(u.CacheRead), tokens(u.CacheWrite5m), tokens(u.CacheWrite1h), dollars(t.CostUSD), unpriced(t), models)
 	if err != nil {
 		return err
-	}
-	if n == 0 {
-		c.Err = gone()
-		return nil
 	}
 	w.noteEnd(c)
 	attempts, err := list(t.Attempts)
 	if err != nil {
 		return err
 	}
-	n, err = w.exec(ctx, endTurn, raw(t.Tenant), t.ID, t.State, text(t.Upstream), text(t.Account), t.Pin, attempts, answer,
+	err = w.laterThen(ctx, refuseNone(c, lost()), endTurn, raw(t.Tenant), t.ID, t.State, text(t.Upstream), text(t.Account), t.Pin, attempts, answer,
 		tokens(u.Input), tokens(u.Output), tokens(u.CacheRead), tokens(u.CacheWrite5m), tokens(u.CacheWrite1h),
 		dollars(t.CostUSD), unpriced(t), t.Status, t.ErrorCode, micros(t.FirstAt), micros(t.EndedAt), text(t.Replica), text(t.Model))
-	if err == nil && n == 0 {
-		err = &refusal{c, lost()}
-	}
 	if err != nil {
 		return err
 	}
@@ -101,7 +94,7 @@ func (w *writer) answer(ctx context.Context, c *mooring.End) error {
 		return err
 	}
 	if c.DropClaim {
-		if _, err := w.exec(ctx, dropClaim, raw(c.Turn.Tenant), c.Turn.Session, c.Turn.ID); err != nil {
+		if err := w.later(ctx, dropClaim, raw(c.Turn.Tenant), c.Turn.Session, c.Turn.ID); err != nil {
 			return err
 		}
 	}

@@ -40,7 +40,7 @@ func (w *writer) noteEnd(c *mooring.End) {
 // The row stays locked until the commit: of two replicas with changes of one tenant the second waits here for the first, so that
 // no number becomes visible before a lower one.
 const takeNumbers = `INSERT INTO change_count (tenant, newest) VALUES ($1, $2)
-	ON CONFLICT (tenant) DO UPDATE SET newest = change_count.newest + excluded.newest RETURNING newest`
+	ON CONFLICT (tenant) DO UPDATE SET newest = change_count.newest + excluded.newest`
 
 // numberEvents writes the events of a batch. It comes last in the transaction, since others wait for what it locks, and takes the
 // tenants in one order, so that two replicas cannot wait for each other.
@@ -59,78 +59,72 @@ func (w *writer) numberEvents(ctx context.Context) error {
 	return nil
 }
 
-// numberOf writes events of one tenant.
+// numberOf writes events of one tenant, under the numbers up to the newest one.
 func (w *writer) numberOf(ctx context.Context, events []mooring.Event) error {
-	tenant, newest := raw(events[0].Tenant), int64(0)
-	if _, err := w.first(ctx, []any{&newest}, takeNumbers, tenant, int64(len(events))); err != nil {
+	tenant := raw(events[0].Tenant)
+	if err := w.later(ctx, takeNumbers, tenant, int64(len(events))); err != nil {
 		return err
 	}
-	before := newest - int64(len(events))
-	for i := range events {
-		events[i].Number = before + int64(i) + 1
-	}
-	if err := w.insertEvents(ctx, tenant, events); err != nil {
-		return err
+	for rest := events; len(rest) > 0; {
+		n := eventRows
+		for n > len(rest) {
+			n /= 2 // few lengths make few texts to prepare
+		}
+		if err := w.insertEvents(ctx, tenant, rest, n); err != nil {
+			return err
+		}
+		rest = rest[n:]
 	}
 	return w.dropEvents(ctx, tenant, events)
 }
 
-func (w *writer) insertEvents(ctx context.Context, tenant []byte, events []mooring.Event) error {
-	for len(events) > 0 {
-		n := eventRows
-		for n > len(events) {
-			n /= 2 // few lengths make few texts to prepare
-		}
-		args := make([]any, 1, 1+4*n)
-		args[0] = tenant
-		for _, e := range events[:n] {
-			args = append(args, e.Number, int64(e.Kind), string(e.Session), string(e.Turn))
-		}
-		if w.inserts[n] == "" {
-			w.inserts[n] = insertEvents(n)
-		}
-		if _, err := w.exec(ctx, w.inserts[n], args...); err != nil {
-			return err
-		}
-		events = events[n:]
+// insertEvents writes the first n of the events that are left.
+func (w *writer) insertEvents(ctx context.Context, tenant []byte, events []mooring.Event, n int) error {
+	args := make([]any, 1, 1+4*n)
+	args[0] = tenant
+	for i, e := range events[:n] {
+		args = append(args, int64(len(events)-1-i), int64(e.Kind), string(e.Session), string(e.Turn))
 	}
-	return nil
+	if w.inserts[n] == "" {
+		w.inserts[n] = insertEvents(n)
+	}
+	return w.later(ctx, w.inserts[n], args...)
 }
 
-const insertOneEvent = `INSERT INTO change (tenant, number, kind, session, turn) VALUES ($1, $2, $3, $4, $5)`
+const (
+	newestNumber   = `(SELECT newest FROM change_count WHERE tenant = $1)`
+	insertOneEvent = `INSERT INTO change (tenant, number, kind, session, turn) VALUES ($1, ` + newestNumber + ` - $2, $3, $4, $5)`
+)
 
 func insertEvents(n int) string {
 	var b strings.Builder
 	b.WriteString(insertOneEvent)
 	for i := 1; i < n; i++ {
-		fmt.Fprintf(&b, ", ($1, $%d, $%d, $%d, $%d)", 4*i+2, 4*i+3, 4*i+4, 4*i+5)
+		fmt.Fprintf(&b, ", ($1, "+newestNumber+" - $%d, $%d, $%d, $%d)", 4*i+2, 4*i+3, 4*i+4, 4*i+5)
 	}
 	return b.String()
 }
 
-// What came before the batch of a deleted session goes; that it was deleted stays for those who have it on their screens.
-const forgetEvents = `DELETE FROM change WHERE tenant = $1 AND number < $2 AND session IN
-	(SELECT gone.session FROM change AS gone WHERE gone.tenant = $1 AND gone.number >= $2 AND gone.kind = $3)`
+// What came before the $2 events of a deleted session's batch goes; that it was deleted stays for those who have it on their screens.
+const forgetEvents = `DELETE FROM change WHERE tenant = $1 AND number <= ` + newestNumber + ` - $2 AND session IN
+	(SELECT gone.session FROM change AS gone WHERE gone.tenant = $1 AND gone.number > ` + newestNumber + ` - $2 AND gone.kind = $3)`
 
-const dropOldEvents = `DELETE FROM change WHERE tenant = $1 AND number <= $2`
+// None is removed where the batch's $2 events have not come to the next multiple of $3.
+const dropOldEvents = `DELETE FROM change WHERE tenant = $1 AND number <=
+	(SELECT newest - newest % $3 - $4 FROM change_count WHERE tenant = $1 AND newest % $3 < $2)`
 
 // dropEvents removes the events of sessions that the batch deleted, and those that are old.
 func (w *writer) dropEvents(ctx context.Context, tenant []byte, events []mooring.Event) error {
-	first, newest := events[0].Number, events[len(events)-1].Number
 	deleted := func(e mooring.Event) bool { return e.Kind == mooring.SessionDeleted }
 	if slices.ContainsFunc(events, deleted) {
-		if _, err := w.exec(ctx, forgetEvents, tenant, first, int64(mooring.SessionDeleted)); err != nil {
+		if err := w.later(ctx, forgetEvents, tenant, int64(len(events)), int64(mooring.SessionDeleted)); err != nil {
 			return err
 		}
 	}
-	if old := droppedAt(newest); old > droppedAt(first-1) {
-		_, err := w.exec(ctx, dropOldEvents, tenant, old)
-		return err
-	}
-	return nil
+	return w.later(ctx, dropOldEvents, tenant, int64(len(events)), int64(eventsDropped), int64(eventsKept))
 }
 
-// droppedAt is the number up to which a tenant's events are gone once the newest one has the given number.
+// droppedAt is the number up to which a tenant's events are gone once the newest one has the given number, as dropOldEvents counts.
 func droppedAt(newest int64) int64 { return max(0, newest-newest%eventsDropped-eventsKept) }
 
 const eventsAfter = `SELECT number, kind, session, turn FROM change WHERE tenant = $1 AND number > $2 ORDER BY number LIMIT $3`

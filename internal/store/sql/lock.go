@@ -29,8 +29,7 @@ func (w *writer) lockNames(ctx context.Context, batch []mooring.Change) error {
 	if len(keys) < 2 {
 		return nil
 	}
-	_, err := w.exec(ctx, w.dialect.LockNames, slices.Sorted(maps.Keys(keys)))
-	return err
+	return w.later(ctx, w.dialect.LockNames, slices.Sorted(maps.Keys(keys)))
 }
 
 // lockKey is a number for an alias. Two that have the same wait for each other, no more.

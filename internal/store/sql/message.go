@@ -29,8 +29,8 @@ func (w *writer) addMessages(ctx context.Context, s mooring.Session, list []moor
 	return nil
 }
 
-// index lets a message be found by its marks, an answer by the conversation up to it too. Each row costs a page somewhere in the
-// index, so nothing else is in it.
+// index lets a message be found by its words, by its marks, and an answer by the conversation up to it too. Each row costs a page
+// somewhere in the index, so nothing else is in it.
 func (w *writer) index(ctx context.Context, s mooring.Session, m *mooring.Message) error {
 	if m.Seen != nil {
 		if err := w.mark(ctx, s, m.ID, mooring.Mark{Kind: mooring.ByChain, Digest: m.Seen}); err != nil {
@@ -42,12 +42,11 @@ func (w *writer) index(ctx context.Context, s mooring.Session, m *mooring.Messag
 			return err
 		}
 	}
-	return nil
+	return w.toIndex(ctx, s.Tenant, m)
 }
 
 func (w *writer) mark(ctx context.Context, s mooring.Session, id mooring.MessageID, k mooring.Mark) error {
-	_, err := w.exec(ctx, insertChain, raw(s.Tenant), k.Digest, int64(k.Kind), id, s.ID, k.Sketch)
-	return err
+	return w.later(ctx, insertChain, raw(s.Tenant), k.Digest, int64(k.Kind), id, s.ID, k.Sketch)
 }
 
 // joined are the keys of a message's marks, by which they are taken out of the index again: of each its kind, the length of its
@@ -72,28 +71,39 @@ func parted(b []byte) []mooring.Mark {
 	return list
 }
 
+// addMessage writes a message. A second time it changes nothing but the queue of the index, which knows what it has.
 func (w *writer) addMessage(ctx context.Context, s mooring.Session, m *mooring.Message) error {
-	var inline, blob []byte
 	if len(m.Content) > inlineMax {
-		blob = w.blobDigest(s.Tenant, m.Content)
-	} else {
-		if inline = m.Content; inline == nil {
-			inline = []byte{} // no content is not NULL
-		}
+		return w.addLarge(ctx, s, m)
 	}
-	added, err := w.exec(ctx, insertMessage, raw(s.Tenant), m.ID, s.ID, m.Parent, m.Turn, text(m.Role), m.State, m.Protocol,
-		inline, blob, m.Digest, m.Seen, micros(m.CreatedAt), joined(m.Marks))
+	inline := m.Content
+	if inline == nil {
+		inline = []byte{} // no content is not NULL
+	}
+	if err := w.later(ctx, insertMessage, messageRow(s, m, inline, nil)...); err != nil {
+		return err
+	}
+	return w.index(ctx, s, m)
+}
+
+// addLarge is for contents that stand apart: of one that is there already no further use is counted.
+func (w *writer) addLarge(ctx context.Context, s mooring.Session, m *mooring.Message) error {
+	blob := w.blobDigest(s.Tenant, m.Content)
+	added, err := w.exec(ctx, insertMessage, messageRow(s, m, nil, blob)...)
 	if err != nil || added == 0 {
 		return err
 	}
-	if err = w.index(ctx, s, m); err != nil {
+	if err := w.later(ctx, holdBlob, raw(s.Tenant), blob, m.Content); err != nil {
 		return err
 	}
-	if err = w.toIndex(ctx, s.Tenant, m); err != nil || blob == nil {
-		return err
+	return w.index(ctx, s, m)
+}
+
+func messageRow(s mooring.Session, m *mooring.Message, inline, blob []byte) []any {
+	return []any{
+		raw(s.Tenant), m.ID, s.ID, m.Parent, m.Turn, text(m.Role), m.State, m.Protocol, inline, blob, m.Digest, m.Seen, micros(m.CreatedAt),
+		joined(m.Marks),
 	}
-	_, err = w.exec(ctx, holdBlob, raw(s.Tenant), blob, m.Content)
-	return err
 }
 
 // blobDigest is keyed and names the tenant: neither a reader of the store nor another tenant learns which contents are equal.

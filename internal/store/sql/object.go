@@ -12,7 +12,7 @@ const keepObject = `INSERT INTO object (object_id, tenant, session, message, ups
 
 func (w *writer) keepObjects(ctx context.Context, list []mooring.Object) error {
 	for _, o := range list {
-		_, err := w.exec(ctx, keepObject, bytes(o.ID), raw(o.Tenant), o.Session, o.Message, text(o.Upstream), text(o.Account))
+		err := w.later(ctx, keepObject, bytes(o.ID), raw(o.Tenant), o.Session, o.Message, text(o.Upstream), text(o.Account))
 		if err != nil {
 			return err
 		}

@@ -79,7 +79,7 @@ func (w *writer) bind(ctx context.Context, c *mooring.Bind) error {
 // has that id.
 func (w *writer) pinTo(ctx context.Context, p *mooring.Pin, remote *mooring.RemoteSession) (taken bool, err error) {
 	if p != nil {
-		_, err = w.exec(ctx, bindPin, raw(p.Tenant), p.Session, text(p.Set), text(p.Upstream), text(p.Account), p.Turn,
+		err = w.later(ctx, bindPin, raw(p.Tenant), p.Session, text(p.Set), text(p.Upstream), text(p.Account), p.Turn,
 			micros(p.UsedAt), text(p.Model), text(p.Home.Upstream), text(p.Home.Account), text(p.Home.Model))
 		if err != nil {
 			return false, err
@@ -99,7 +99,7 @@ const pinUsed = `UPDATE pin SET used_at = $4 WHERE tenant = $1 AND session = $2 
 func (w *writer) pinsUsed(ctx context.Context, c *mooring.PinsUsed) error {
 	c.Err = nil
 	for _, p := range orderPins(c.Pins) {
-		if _, err := w.exec(ctx, pinUsed, raw(p.Tenant), p.Session, text(p.Set), micros(p.UsedAt)); err != nil {
+		if err := w.later(ctx, pinUsed, raw(p.Tenant), p.Session, text(p.Set), micros(p.UsedAt)); err != nil {
 			return err
 		}
 	}

@@ -135,7 +135,8 @@ func TestHotStatementsUseTheirKeys(t *testing.T) {
 			}
 			for line := range strings.SplitSeq(plan, "\n") {
 				whole := strings.HasPrefix(line, "SCAN") && !found[line]
-				if whole || strings.HasSuffix(line, "(tenant=?)") {
+				one := strings.HasPrefix(line, "SEARCH change_count ") // the tenant is its whole key
+				if whole || strings.HasSuffix(line, "(tenant=?)") && !one {
 					t.Errorf("%s reads more than it has to:\n%s", name, plan)
 				}
 			}

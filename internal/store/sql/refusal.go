@@ -31,6 +31,16 @@ func (w *writer) refuse(err error) bool {
 	return true
 }
 
+// refuseNone refuses a change where a statement of it finds no row.
+func refuseNone(c mooring.Change, why error) func(rows int) error {
+	return func(rows int) error {
+		if rows == 0 {
+			return &refusal{c, why}
+		}
+		return nil
+	}
+}
+
 // turnedDown gives what was found out about a change when its batch was tried before; nil for nothing.
 func (w *writer) turnedDown(c mooring.Change) error { return w.refusals[c] }
 

@@ -56,8 +56,7 @@ func (w *writer) holdRemote(ctx context.Context, r mooring.RemoteSession) (bool,
 	if err != nil || n == 0 {
 		return false, err
 	}
-	_, err = w.exec(ctx, retireRemotes, raw(r.Tenant), r.Session, text(r.Server), bytes(r.ID))
-	return true, err
+	return true, w.later(ctx, retireRemotes, raw(r.Tenant), r.Session, text(r.Server), bytes(r.ID))
 }
 
 const forgetRemotes = `UPDATE remote SET session = '', current = FALSE WHERE tenant = $1 AND session = $2 AND session <> ''`

@@ -26,7 +26,7 @@ func (w *writer) reset(ctx context.Context, c *mooring.Begin) error {
 				return err
 			}
 		}
-		if _, err := w.exec(ctx, takeAlias, tenant, text(a.Class), bytes(a.Value), c.Session.ID); err != nil {
+		if err := w.later(ctx, takeAlias, tenant, text(a.Class), bytes(a.Value), c.Session.ID); err != nil {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func (w *writer) clear(ctx context.Context, c *mooring.Begin, former mooring.Ses
 	if w.dialect.Alone {
 		return nil
 	}
-	if _, err = w.exec(ctx, w.dialect.Lock, [][]byte{raw(c.Session.Tenant)}, []string{string(former)}); err != nil {
+	if err = w.later(ctx, w.dialect.Lock, [][]byte{raw(c.Session.Tenant)}, []string{string(former)}); err != nil {
 		return err
 	}
 	c.Fenced, err = w.turns(ctx, fenceSession, raw(c.Session.Tenant), former, text(c.Turn.Replica), text(mooring.FencedByReset))
@@ -63,8 +63,7 @@ func (w *writer) acknowledge(ctx context.Context, c *mooring.Begin) error {
 	if !c.New || c.Ack == nil {
 		return nil
 	}
-	_, err := w.exec(ctx, insertChain, raw(c.Session.Tenant), c.Ack, int64(mooring.BySelf), mooring.MessageID(""), c.Session.ID, []byte(nil))
-	return err
+	return w.later(ctx, insertChain, raw(c.Session.Tenant), c.Ack, int64(mooring.BySelf), mooring.MessageID(""), c.Session.ID, []byte(nil))
 }
 
 const unacknowledge = `DELETE FROM chain WHERE tenant = $1 AND kind = 1 AND message = '' AND session = $2

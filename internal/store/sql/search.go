@@ -28,23 +28,31 @@ func (w *writer) toIndex(ctx context.Context, tenant mooring.Tenant, m *mooring.
 	if len(m.Content) == 0 {
 		return nil
 	}
-	_, err := w.exec(ctx, addUnindexed, raw(tenant), m.ID)
-	return err
+	return w.later(ctx, addUnindexed, raw(tenant), m.ID)
 }
 
 func (w *writer) putIntoIndex(ctx context.Context, c *mooring.Index) error {
 	c.Taken, c.Err = 0, nil
+	claimed := make([]bool, len(c.Entries))
 	for i := range c.Entries {
 		e := &c.Entries[i]
-		n, err := w.exec(ctx, w.dialect.Search.Claim, e.Seq, raw(e.Tenant), e.Message)
+		err := w.laterThen(ctx, func(rows int) error {
+			claimed[i] = rows > 0
+			c.Taken += rows
+			return nil
+		}, w.dialect.Search.Claim, e.Seq, raw(e.Tenant), e.Message)
 		if err != nil {
 			return err
 		}
-		c.Taken += n
-		if n == 0 || e.Terms == "" {
+	}
+	if err := w.flush(ctx); err != nil {
+		return err
+	}
+	for i := range c.Entries {
+		if !claimed[i] || c.Entries[i].Terms == "" {
 			continue
 		}
-		if err := w.addWords(ctx, e); err != nil {
+		if err := w.addWords(ctx, &c.Entries[i]); err != nil {
 			return err
 		}
 	}
@@ -58,8 +66,7 @@ func (w *writer) addWords(ctx context.Context, e *mooring.IndexEntry) error {
 			return err // no row: deleted meanwhile, or there already
 		}
 	}
-	_, err := w.exec(ctx, w.dialect.Search.Words, raw(e.Tenant), e.Message, e.Terms)
-	return err
+	return w.later(ctx, w.dialect.Search.Words, raw(e.Tenant), e.Message, e.Terms)
 }
 
 const (

@@ -82,10 +82,8 @@ func (w *writer) whole(ctx context.Context, b *mooring.Begin, e *mooring.End) (d
 	if err := w.advance(ctx, b, e); err != nil {
 		return false, err
 	}
-	for _, alias := range b.Aliases {
-		if _, err := w.addAlias(ctx, b.Session, alias); err != nil {
-			return false, err
-		}
+	if err := w.addAliases(ctx, b); err != nil {
+		return false, err
 	}
 	if err := w.addMessages(ctx, b.Session, b.Messages); err != nil {
 		return false, err
@@ -143,8 +141,7 @@ func (w *writer) advance(ctx context.Context, b *mooring.Begin, e *mooring.End) 
 	if upstream == "" {
 		upstream = s.Upstream
 	}
-	_, err = w.exec(ctx, wholeSession, raw(s.Tenant), s.ID, micros(t.EndedAt), t.State, tip, t.ID, text(upstream), text(s.Client), text(s.Project),
+	return w.later(ctx, wholeSession, raw(s.Tenant), s.ID, micros(t.EndedAt), t.State, tip, t.ID, text(upstream), text(s.Client), text(s.Project),
 		text(s.Title), models, tokens(u.Input), tokens(u.Output), tokens(u.CacheRead), tokens(u.CacheWrite5m), tokens(u.CacheWrite1h),
 		dollars(t.CostUSD), unpriced(t))
-	return err
 }

@@ -18,6 +18,7 @@ type writer struct {
 	blobKey []byte
 	conn    *sql.Conn // nil until the first use and after a failure
 	stmts   map[string]*sql.Stmt
+	waiting []Statement     // to be run before the next one, see later
 	wipe    Wipe            // what the next checkpoint has to do
 	unseen  int             // roughly how many bytes the log has grown by since the last look at it
 	noted   []mooring.Event // of the batch, not numbered yet
@@ -56,7 +57,7 @@ func (w *writer) drop() {
 	}
 	_ = w.conn.Raw(func(any) error { return driver.ErrBadConn }) // tells the pool not to keep it
 	_ = w.conn.Close()                                           // gone already
-	w.conn, w.stmts = nil, nil
+	w.conn, w.stmts, w.waiting = nil, nil, nil
 }
 
 func (w *writer) close() error {
@@ -82,21 +83,25 @@ func (w *writer) transaction(ctx context.Context, body func() error) error {
 	if err := w.connect(ctx); err != nil {
 		return err
 	}
-	if _, err := w.exec(ctx, w.dialect.Begin); err != nil {
-		return err
+	err := w.later(ctx, w.dialect.Begin)
+	if err == nil {
+		err = body()
 	}
-	if err := body(); err != nil {
-		_, _ = w.conn.ExecContext(ctx, "ROLLBACK") // the caller drops the connection, which rolls back too
-		return err
+	if err == nil {
+		err = w.commit(ctx)
 	}
-	_, err := w.exec(ctx, "COMMIT")
+	if err == nil {
+		return nil
+	}
+	w.waiting = w.waiting[:0]
+	_, _ = w.conn.ExecContext(ctx, "ROLLBACK") // the caller drops the connection, which rolls back too
 	return err
 }
 
 func (w *writer) probe(ctx context.Context) error {
 	return w.transaction(ctx, func() error {
 		writable := false
-		if err := w.conn.QueryRowContext(ctx, w.dialect.Probe).Scan(&writable); err != nil {
+		if _, err := w.first(ctx, []any{&writable}, w.dialect.Probe); err != nil {
 			return err
 		}
 		if !writable {
@@ -173,6 +178,9 @@ func (w *writer) prepared(ctx context.Context, query string) (*sql.Stmt, error) 
 
 // exec gives the number of rows that a statement touched.
 func (w *writer) exec(ctx context.Context, query string, args ...any) (int, error) {
+	if w.dialect.Send != nil {
+		return w.send(ctx, nil, query, args)
+	}
 	stmt, err := w.prepared(ctx, query) //nolint:sqlclosecheck // kept for the next time
 	if err != nil {
 		return 0, err
@@ -187,6 +195,10 @@ func (w *writer) exec(ctx context.Context, query string, args ...any) (int, erro
 
 // first scans the first row that a statement gives; false where there is none.
 func (w *writer) first(ctx context.Context, dest []any, query string, args ...any) (bool, error) {
+	if w.dialect.Send != nil {
+		n, err := w.send(ctx, dest, query, args)
+		return n > 0, err
+	}
 	stmt, err := w.prepared(ctx, query) //nolint:sqlclosecheck // kept for the next time
 	if err != nil {
 		return false, err
@@ -212,6 +224,9 @@ func (w *writer) pairs(ctx context.Context, query string, args ...any) ([][2]str
 
 // each hands every row that a statement gives to scan.
 func (w *writer) each(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
+	if err := w.flush(ctx); err != nil {
+		return err
+	}
 	stmt, err := w.prepared(ctx, query) //nolint:sqlclosecheck // kept for the next time
 	if err != nil {
 		return err

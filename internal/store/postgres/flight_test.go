@@ -1,0 +1,119 @@
+package postgres_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"mooring"
+)
+
+// A database is behind a network: what a turn costs there is how often something goes there and back.
+func TestTurnTakesFewFlights(t *testing.T) {
+	t.Parallel()
+	const most = 4 // a begin and an end, each with the commit behind it
+	dsn, _ := database(t, "mooring_flights")
+	counted := &flights{}
+	store := open(t, counted.between(t, dsn))
+	first := newSession("ses_1", "chat")
+	apply := func(c mooring.Change) {
+		t.Helper()
+		if err := store.Apply(t.Context(), []mooring.Change{c}); err != nil || c.Outcome() != nil {
+			t.Fatal(err, c.Outcome())
+		}
+	}
+	end := func(turn mooring.TurnID) *mooring.End {
+		answer := mooring.Message{Tenant: "acme", Session: "ses_1", ID: mooring.MessageID("msg_of_" + turn), Turn: turn, Content: []byte("Good."), Seen: []byte(turn)}
+		return &mooring.End{
+			Turn:   mooring.Turn{Tenant: "acme", ID: turn, Session: "ses_1", State: mooring.Completed, EndedAt: time.Now()},
+			Answer: &answer, Bind: &mooring.Pin{Tenant: "acme", Session: "ses_1", Set: "north", Upstream: "north", Turn: turn},
+		}
+	}
+	apply(first)
+	apply(end(first.Turn.ID))
+	for n := 2; n < 5; n++ {
+		begin := newSession("ses_1", "chat")
+		begin.New, begin.Named = false, mooring.Alias{Class: mooring.ClassAny, Value: "chat"}
+		begin.Turn.ID, begin.Messages[0].ID = mooring.TurnID(fmt.Sprintf("trn_%d", n)), mooring.MessageID(fmt.Sprintf("msg_%d", n))
+		before := counted.so()
+		apply(begin)
+		apply(end(begin.Turn.ID))
+		if took := counted.so() - before; n > 2 && took > most { // the first one has its statements prepared
+			t.Errorf("the turn was %d flights, want at most %d", took, most)
+		}
+	}
+}
+
+// flights counts how often a client waits for its server.
+type flights struct {
+	mu    sync.Mutex
+	there bool // what was sent is not answered
+	n     int
+}
+
+func (f *flights) so() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.n
+}
+
+// between gives the address of a server that hands everything on to the one of an address.
+func (f *flights) between(t *testing.T, dsn string) string {
+	t.Helper()
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	to := net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
+	if !strings.Contains(dsn, to) {
+		t.Skipf("the server's address is not in host:port form")
+	}
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = client.Close()
+				return
+			}
+			go f.pass(server, client, true)
+			go f.pass(client, server, false)
+		}
+	}()
+	return strings.Replace(dsn, to, l.Addr().String(), 1)
+}
+
+func (f *flights) pass(to io.WriteCloser, from io.Reader, there bool) {
+	defer func() { _ = to.Close() }()
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buf)
+		if err != nil {
+			return
+		}
+		f.mu.Lock()
+		if there && !f.there {
+			f.n++
+		}
+		f.there = there
+		f.mu.Unlock()
+		if _, err := to.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}

@@ -194,18 +194,52 @@ func (p *Postgres) stop() {
 	}
 }
 
-// NewDatabase makes a database and gives its address.
+// NewDatabase makes an empty database and gives its address.
 func (p *Postgres) NewDatabase(ctx context.Context) (string, error) {
 	name := fmt.Sprintf("proof_%d_%x", os.Getpid(), rand.Uint64()) //nolint:gosec // it only has to be another one
 	if err := p.Each(ctx, p.dsn, "CREATE DATABASE "+name, nil); err != nil {
 		return "", err
 	}
+	return p.address(name)
+}
+
+func (p *Postgres) address(name string) (string, error) {
 	u, err := url.Parse(p.dsn)
 	if err != nil {
 		return "", fmt.Errorf("read address of PostgreSQL: %w", err)
 	}
 	u.Path = "/" + name
 	return u.String(), nil
+}
+
+// marked is the comment of a database that Keep has marked.
+const marked = "kept"
+
+// KeptDatabase gives the address of a database by its name, and whether it was marked by Keep. One that was not is made anew.
+func (p *Postgres) KeptDatabase(ctx context.Context, name string) (dsn string, kept bool, err error) {
+	if dsn, err = p.address(name); err != nil {
+		return "", false, err
+	}
+	err = p.Each(ctx, p.dsn, "SELECT 1 FROM pg_database WHERE datname = '"+name+"' AND shobj_description(oid, 'pg_database') = '"+marked+"'", func(*sql.Rows) error {
+		kept = true
+		return nil
+	})
+	if err != nil || kept {
+		return dsn, kept, err
+	}
+	if err = p.Each(ctx, p.dsn, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)", nil); err == nil {
+		err = p.Each(ctx, p.dsn, "CREATE DATABASE "+name, nil)
+	}
+	return dsn, false, err
+}
+
+// Keep marks a database as one that KeptDatabase finds.
+func (p *Postgres) Keep(ctx context.Context, dsn string) error {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return fmt.Errorf("read address of database: %w", err)
+	}
+	return p.Each(ctx, p.dsn, "COMMENT ON DATABASE "+u.Path[1:]+" IS '"+marked+"'", nil)
 }
 
 // DropDatabase removes a database, whoever still uses it.

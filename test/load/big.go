@@ -28,6 +28,7 @@ type side struct {
 type ground interface {
 	open(ctx context.Context, dsn string) (store, error)
 	dsn(ctx context.Context, l *load, sessions int) (dsn string, filled bool, err error)
+	filled(ctx context.Context, dsn string) error // for the next run that keeps it
 	size(ctx context.Context, dsn string) (int64, error)
 	bulk(dsn string) bulk
 }
@@ -69,8 +70,20 @@ func (files) dsn(_ context.Context, l *load, sessions int) (dsn string, filled b
 		}
 	}
 	path := filepath.Join(dir, fmt.Sprintf("sessions-%d.db", sessions))
-	_, err = os.Stat(path)
-	return "sqlite:" + path, err == nil, nil
+	if _, err = os.Stat(path + filledMark); err == nil {
+		return "sqlite:" + path, true, nil
+	}
+	for _, end := range []string{"", "-wal", "-shm"} {
+		_ = os.Remove(path + end) // of a run that did not come to its end
+	}
+	return "sqlite:" + path, false, nil
+}
+
+// filledMark is the end of the name of a file that says that the store beside it is whole.
+const filledMark = ".filled"
+
+func (files) filled(_ context.Context, dsn string) error {
+	return os.WriteFile(dsn[len("sqlite:"):]+filledMark, nil, 0o600)
 }
 
 func (files) size(_ context.Context, dsn string) (int64, error) {
@@ -88,8 +101,11 @@ func (databases) open(ctx context.Context, dsn string) (store, error) { //nolint
 	return postgres.Open(ctx, postgres.Options{DSN: dsn, BlobKey: []byte(harness.Secret)})
 }
 
-func (d databases) dsn(ctx context.Context, l *load, _ int) (string, bool, error) {
-	dsn, err := d.server.NewDatabase(ctx)
+func (d databases) dsn(ctx context.Context, l *load, sessions int) (dsn string, filled bool, err error) {
+	if l.dir != "" {
+		return d.server.KeptDatabase(ctx, fmt.Sprintf("load_%d", sessions))
+	}
+	dsn, err = d.server.NewDatabase(ctx)
 	l.stage.Defer(func() {
 		if l.postgres != "" {
 			_ = d.server.DropDatabase(context.WithoutCancel(ctx), dsn)
@@ -97,6 +113,8 @@ func (d databases) dsn(ctx context.Context, l *load, _ int) (string, bool, error
 	})
 	return dsn, false, err
 }
+
+func (d databases) filled(ctx context.Context, dsn string) error { return d.server.Keep(ctx, dsn) }
 
 func (d databases) size(ctx context.Context, dsn string) (n int64, err error) {
 	err = d.server.Each(ctx, dsn, "SELECT pg_database_size(current_database())", func(rows *sql.Rows) error { return rows.Scan(&n) })
@@ -144,7 +162,10 @@ func (l *load) prepare(ctx context.Context, g ground, sessions int, model string
 	s := &side{sessions: sessions, dsn: dsn}
 	if !filled {
 		began := harness.Now()
-		if err = l.fillStore(ctx, g, dsn, sessions); err != nil {
+		if err = l.fillStore(ctx, g, dsn, sessions); err == nil {
+			err = g.filled(ctx, dsn)
+		}
+		if err != nil {
 			return nil, err
 		}
 		s.filled = harness.Now().Sub(began)

@@ -57,7 +57,7 @@ func main() {
 	flag.IntVar(&o.turns, "turns", 5, "turns of a session")
 	flag.IntVar(&o.questions, "questions", 300, "of each kind to each store, in each round")
 	flag.Float64Var(&o.slower, "slower", 3, "how much longer a question to the large store may take at the median before that counts as a fault")
-	flag.StringVar(&o.dir, "keep", "", "a folder whose filled stores are used, and left there; empty for one that is removed")
+	flag.StringVar(&o.dir, "keep", "", "a folder whose filled stores are used, and left there; empty for one that is removed. With -postgres its databases are kept too")
 	flag.StringVar(&o.postgres, "postgres", "", "address of a PostgreSQL instead of one of its own")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

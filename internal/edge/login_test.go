@@ -314,6 +314,27 @@ func TestRenewal(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a renewal without an ID token is one", func(t *testing.T) {
+		t.Parallel()
+		r, i := loginRig(t, 1)
+		b := newBrowser(r).login(t, i, claims{"sub": "alice"})
+		i.Answer("/token", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"access_token":"a","token_type":"Bearer","expires_in":300}`)
+		})
+		for range 3 {
+			r.pass(4*time.Minute + 30*time.Second)
+			before := i.Asked("/token")
+			b.get("/api/x").want(t, http.StatusOK)
+			if n := i.Asked("/token") - before; n != 1 {
+				t.Fatalf("the provider was asked %d times", n)
+			}
+		}
+		i.Answer("/token", nil)
+		i.Revoke()
+		r.pass(4*time.Minute + 30*time.Second)
+		b.get("/api/x").want(t, http.StatusUnauthorized)
+	})
 	t.Run("a provider that is away is waited for, and then nobody is let in, however they ask", func(t *testing.T) {
 		t.Parallel()
 		r, i := loginRig(t, 1)

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -112,7 +113,7 @@ func (l *login) ask(ctx context.Context, is mooring.Login) (mooring.Login, error
 	}
 	g, err := l.o.Provider.Refresh(ctx, k.Refresh, k.Nonce)
 	switch {
-	case errors.Is(err, openid.ErrRefused), err == nil && !slices.Equal(l.subject(g.Subject), is.Subject):
+	case errors.Is(err, openid.ErrRefused), err == nil && g.Raw != "" && !slices.Equal(l.subject(g.Subject), is.Subject):
 		return is, l.drop(ctx, is.Token)
 	case err != nil:
 		l.mu.Lock()
@@ -122,7 +123,7 @@ func (l *login) ask(ctx context.Context, is mooring.Login) (mooring.Login, error
 		return is, l.unasked(&is, err)
 	}
 	is.Proven = g.Expires
-	return is, l.store(ctx, &is, kept{Refresh: g.Refresh, ID: g.Raw, Nonce: k.Nonce})
+	return is, l.store(ctx, &is, kept{Refresh: g.Refresh, ID: cmp.Or(g.Raw, k.ID), Nonce: k.Nonce})
 }
 
 // unasked lets a login go on for a while that nobody can ask about.

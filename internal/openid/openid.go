@@ -3,6 +3,7 @@
 package openid
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
@@ -32,6 +33,8 @@ const (
 	freshLogout = 5 * time.Minute
 	// holds is how long what was found of the provider is used: a key that it withdraws is forgotten by then.
 	holds = time.Hour
+	// holdsUnsigned is how long a renewal without an ID token holds at most, and where it does not say how long.
+	holdsUnsigned = 5 * time.Minute
 	// retry is how soon a provider that could not be reached is asked again.
 	retry = 3 * time.Second
 )
@@ -244,7 +247,8 @@ func (p *Provider) Exchange(ctx context.Context, code, nonce, verifier string) (
 	return g, nil
 }
 
-// Refresh asks whether a login still holds. ErrRefused means that it does not; ErrUnknown that nobody can tell.
+// Refresh asks whether a login still holds. ErrRefused means that it does not; ErrUnknown that nobody can tell. A provider may answer
+// without a new ID token (OpenID Connect Core 1.0, section 12.2): then Raw and Subject are empty, and Expires is the access token's.
 func (p *Provider) Refresh(ctx context.Context, refresh, nonce string) (Grant, error) {
 	f, err := p.current(ctx)
 	if err != nil {
@@ -254,11 +258,24 @@ func (p *Provider) Refresh(ctx context.Context, refresh, nonce string) (Grant, e
 	if err != nil {
 		return Grant{}, said(err)
 	}
+	if raw, ok := got.Extra("id_token").(string); !ok || raw == "" {
+		return p.unsigned(got, refresh), nil
+	}
 	g, c, err := p.grant(ctx, f, got, refresh)
 	if err == nil && c.Nonce != nil && nonce != "" && subtle.ConstantTimeCompare([]byte(*c.Nonce), []byte(nonce)) != 1 {
 		return Grant{}, fmt.Errorf("%w: the token belongs to another login", ErrRefused)
 	}
 	return g, err
+}
+
+// unsigned is the grant of a renewal that brought no ID token.
+func (p *Provider) unsigned(got *oauth2.Token, refresh string) Grant {
+	now := p.o.Now()
+	g := Grant{Token: Token{Issued: now, Expires: got.Expiry}, Refresh: cmp.Or(got.RefreshToken, refresh)}
+	if most := now.Add(holdsUnsigned); g.Expires.IsZero() || g.Expires.After(most) {
+		g.Expires = most
+	}
+	return g
 }
 
 func (p *Provider) grant(ctx context.Context, f *found, got *oauth2.Token, refresh string) (Grant, claims, error) {
@@ -273,10 +290,7 @@ func (p *Provider) grant(ctx context.Context, f *found, got *oauth2.Token, refre
 	if t.Issued.Before(p.o.Now().Add(-fresh)) || t.Issued.After(p.o.Now().Add(leeway)) {
 		return Grant{}, c, fmt.Errorf("%w: the token is not of now", ErrRefused)
 	}
-	if got.RefreshToken != "" {
-		refresh = got.RefreshToken
-	}
-	return Grant{Token: t, Refresh: refresh}, c, nil
+	return Grant{Token: t, Refresh: cmp.Or(got.RefreshToken, refresh)}, c, nil
 }
 
 // said tells a provider that says no from one that is in trouble: no is an OAuth error (RFC 6749, section 5.2), not any status by whatever

@@ -204,6 +204,38 @@ func TestCodes(t *testing.T) {
 	})
 }
 
+// OpenID Connect Core 1.0, section 12.2: the answer to a refresh request might not contain an ID token.
+func TestRenewalWithoutAnIDToken(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name, answer, refresh string
+		holds                 time.Duration
+	}{
+		{"with another refresh token", `{"access_token":"a","token_type":"Bearer","expires_in":120,"refresh_token":"next"}`, "next", 2 * time.Minute},
+		{"with nothing but an access token", `{"access_token":"a","token_type":"Bearer"}`, "first", 5 * time.Minute},
+		{"for a day", `{"access_token":"a","token_type":"Bearer","expires_in":86400}`, "first", 5 * time.Minute},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			p, i, c := provider(t)
+			i.Answer("/token", func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte(row.answer))
+			})
+			g, err := p.Refresh(t.Context(), "first", "nonce-1")
+			if err != nil || g.Raw != "" || g.Subject != "" || g.Refresh != row.refresh {
+				t.Fatalf("Refresh = %+v, %v", g, err)
+			}
+			if left := g.Expires.Sub(c.now()); left > row.holds || left < row.holds-time.Minute {
+				t.Errorf("it holds for %s, want %s", left, row.holds)
+			}
+			if _, err = p.Exchange(t.Context(), "code", "nonce-1", "verifier"); !errors.Is(err, openid.ErrRefused) {
+				t.Errorf("a login without an ID token: %v, want no", err)
+			}
+		})
+	}
+}
+
 func TestLogoutTokens(t *testing.T) {
 	t.Parallel()
 	p, i, _ := provider(t)

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -34,41 +35,48 @@ func dialect(conns int) sqlstore.Dialect {
 	}
 }
 
-// send puts statements into one flight. The server goes through them until one fails; what comes after that one is not run.
+// send puts statements into one flight. The server goes through them until one fails; what comes after that one is not run. An end that
+// an outcome puts to them is no failure to pgx, which would prepare all of them anew.
 func send(ctx context.Context, conn *sql.Conn, list []sqlstore.Statement) error {
 	var b pgx.Batch
+	var ended error
 	for i := range list {
 		q := b.Queue(list[i].Query, list[i].Args...)
-		if list[i].Then != nil {
-			q.Fn = func(results pgx.BatchResults) error { return outcome(results, &list[i]) }
+		if list[i].Then == nil {
+			continue
+		}
+		q.Fn = func(results pgx.BatchResults) error {
+			n, err := outcome(results, list[i].Dest)
+			if err == nil && ended == nil {
+				ended = list[i].Then(n)
+			}
+			return err
 		}
 	}
-	return conn.Raw(func(c any) error {
+	err := conn.Raw(func(c any) error {
 		pg, ok := c.(*stdlib.Conn)
 		if !ok {
 			return fmt.Errorf("send to a connection that is a %T", c)
 		}
 		return pg.Conn().SendBatch(ctx, &b).Close()
 	})
+	return cmp.Or(ended, err)
 }
 
-// outcome reads what a statement gave, and hands it over.
-func outcome(results pgx.BatchResults, s *sqlstore.Statement) error {
+// outcome reads what a statement gave: its first row, and how many rows it gave or touched.
+func outcome(results pgx.BatchResults, dest []any) (int, error) {
 	rows, err := results.Query()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer rows.Close()
-	if len(s.Dest) > 0 && rows.Next() {
-		if err := rows.Scan(s.Dest...); err != nil {
-			return err
+	if len(dest) > 0 && rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return 0, err
 		}
 	}
 	rows.Close()
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	return s.Then(int(rows.CommandTag().RowsAffected()))
+	return int(rows.CommandTag().RowsAffected()), rows.Err()
 }
 
 // explain keeps out of an error what the client may have sent. The server's messages quote values for errors of data (classes

@@ -51,6 +51,26 @@ func TestTurnTakesFewFlights(t *testing.T) {
 	}
 }
 
+// Changes that are refused do not have all the others of their batch written anew each.
+func TestRefusedChangesTakeFewFlights(t *testing.T) {
+	t.Parallel()
+	const refused = 100
+	dsn, _ := database(t, "mooring_refused_flights")
+	counted := &flights{}
+	store := open(t, counted.between(t, dsn))
+	batch := []mooring.Change{newSession("ses_1", "chat")}
+	for n := range refused {
+		batch = append(batch, &mooring.End{Turn: mooring.Turn{Tenant: "acme", ID: mooring.TurnID(fmt.Sprint("trn_gone_", n)), Session: "ses_gone", State: mooring.Completed}})
+	}
+	before := counted.so()
+	if err := store.Apply(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	if took := counted.so() - before; took > 4*refused {
+		t.Errorf("%d flights, want at most %d", took, 4*refused)
+	}
+}
+
 // flights counts how often a client waits for its server.
 type flights struct {
 	mu    sync.Mutex

@@ -100,11 +100,37 @@ func (w *writer) all(ctx context.Context, batch []mooring.Change) error {
 				continue
 			}
 		}
-		if err := w.one(ctx, change); err != nil {
+		if err := w.apart(ctx, change); err != nil {
 			return err
 		}
 	}
 	return w.numberEvents(ctx)
+}
+
+// apart writes a change of a batch that was rolled back for a refusal behind a savepoint, so that further ones do not cost the whole
+// batch each.
+func (w *writer) apart(ctx context.Context, change mooring.Change) error {
+	if len(w.refusals) == 0 {
+		return w.one(ctx, change)
+	}
+	noted := len(w.noted)
+	if err := w.later(ctx, "SAVEPOINT one"); err != nil {
+		return err
+	}
+	err := w.one(ctx, change)
+	if err == nil {
+		err = w.flush(ctx)
+	}
+	if w.refuse(err) {
+		w.noted = w.noted[:noted]
+		if err = w.later(ctx, "ROLLBACK TO SAVEPOINT one"); err == nil {
+			err = w.one(ctx, change) // knows its outcome
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return w.later(ctx, "RELEASE SAVEPOINT one")
 }
 
 func (w *writer) one(ctx context.Context, change mooring.Change) error {

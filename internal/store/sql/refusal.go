@@ -7,8 +7,8 @@ import (
 	"mooring"
 )
 
-// refusal is a change whose outcome shows only when a part of it is written. The batch is rolled back and begun once more without
-// that change: this costs only batches in which it happens, where a look beforehand would cost all.
+// refusal is a change whose outcome shows only when a part of it is written. The batch is rolled back and begun once more, each
+// change behind a savepoint: this costs only batches in which it happens, where a look beforehand would cost all.
 type refusal struct {
 	change mooring.Change
 	why    error

@@ -93,6 +93,7 @@ func (w *writer) transaction(ctx context.Context, body func() error) error {
 	if err == nil {
 		return nil
 	}
+	clear(w.waiting)
 	w.waiting = w.waiting[:0]
 	_, _ = w.conn.ExecContext(ctx, "ROLLBACK") // the caller drops the connection, which rolls back too
 	return err

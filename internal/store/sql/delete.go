@@ -144,7 +144,7 @@ const idleRoots = `SELECT id, '' FROM session AS s WHERE tenant = $1 AND side_on
 const descendants = `SELECT id, '' FROM session WHERE tenant = $1 AND root = $2 AND root <> id`
 
 func (w *writer) prune(ctx context.Context, c *mooring.Prune) error {
-	c.Removed, c.Err = 0, nil
+	c.Removed, c.Gone, c.Err = 0, nil, nil
 	if w.dialect.Sweep != "" {
 		var mine bool
 		if _, err := w.first(ctx, []any{&mine}, w.dialect.Sweep); err != nil || !mine {

@@ -36,7 +36,7 @@ const endTurn = `UPDATE turn SET state = $3, upstream = $4, account = $5, pin = 
 	WHERE tenant = $1 AND id = $2 AND replica = $20 AND (state = 'running' AND (fence = '' OR $3 = 'cancelled') OR state = $3 AND ended_at = $19)`
 
 func (w *writer) end(ctx context.Context, c *mooring.End) error {
-	if c.Fenced, c.Err = "", w.turnedDown(c); c.Err != nil {
+	if c.Taken, c.Fenced, c.Err = false, "", w.turnedDown(c); c.Err != nil {
 		return w.whyNot(ctx, c)
 	}
 	t, u := c.Turn, c.Turn.Usage

@@ -61,7 +61,7 @@ const bindPin = `INSERT INTO pin (tenant, session, candidates, upstream, account
 const sessionExists = `SELECT 1 FROM session WHERE tenant = $1 AND id = $2`
 
 func (w *writer) bind(ctx context.Context, c *mooring.Bind) error {
-	c.Err = nil
+	c.Taken, c.Err = false, nil
 	var one int
 	found, err := w.first(ctx, []any{&one}, sessionExists, raw(c.Pin.Tenant), c.Pin.Session)
 	if err != nil {
@@ -89,7 +89,7 @@ func (w *writer) pinTo(ctx context.Context, p *mooring.Pin, remote *mooring.Remo
 		return false, nil
 	}
 	ours, err := w.holdRemote(ctx, *remote)
-	return !ours, err
+	return err == nil && !ours, err
 }
 
 const dropClaim = `DELETE FROM pin WHERE tenant = $1 AND session = $2 AND turn = $3 AND NOT bound`

@@ -12,6 +12,42 @@ import (
 
 func endTests() []test {
 	return []test{
+		{"changes that are refused leave the others of their batch as they are, and say nothing but why", func(t *testing.T, s Store) {
+			apply(t, s, newSession(1))
+			lost := ended(1, 1, 3)
+			lost.Turn.Replica = "another"
+			lost.Remote = &mooring.RemoteSession{Tenant: tenant, Session: sessionID(1), Server: "north", ID: "theirs"}
+			unknown := newSession(8)
+			unknown.New = false
+			second := ended(2, 2, 4)
+			batch := []mooring.Change{ended(7, 7, 5), newSession(2), lost, unknown, second, ended(8, 8, 6), newSession(3)}
+			for range 2 {
+				if err := s.Apply(t.Context(), batch); err != nil {
+					t.Fatal(err)
+				}
+				for i, want := range []mooring.Code{mooring.CodeSessionGone, "", mooring.CodeTurnLost, mooring.CodeSessionGone, "", mooring.CodeSessionGone, ""} {
+					if err := batch[i].Outcome(); (err == nil) != (want == "") || err != nil && mooring.CodeOf(err) != want {
+						t.Errorf("outcome of change %d: %v, want %q", i, err, want)
+					}
+				}
+				if lost.Taken {
+					t.Error("the end that is refused says that an id is another session's")
+				}
+				if one, two := session(t, s, 1), session(t, s, 2); one.State != mooring.Running || two.State != mooring.Completed || two.Usage != second.Turn.Usage {
+					t.Errorf("sessions %+v and %+v; want the first one to run, the second one's use once", one, two)
+				}
+				session(t, s, 3)
+				events, err := s.EventsAfter(t.Context(), tenant, 2, 100) // the first two are the first session's
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range events {
+					if e.Session != sessionID(2) && e.Session != sessionID(3) {
+						t.Errorf("event %+v of a change that was refused", e)
+					}
+				}
+			}
+		}},
 		{"an end is stored whole, moves the tip and sums up", func(t *testing.T, s Store) {
 			begin := newSession(1)
 			begin.Turn.Evidence = []mooring.Evidence{{Signal: "header:x-session-id", Value: "key-1", Use: "decided"}}

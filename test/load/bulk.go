@@ -217,7 +217,7 @@ func (files) bulk(dsn string) bulk {
 func (databases) bulk(dsn string) bulk {
 	return bulk{
 		driver: "pgx", dsn: dsn, before: []string{"SET synchronous_commit = off", "SET work_mem = '256MB'"},
-		series:  "(SELECT generate_series(FROM_COPY, TO_COPY) AS c)",
+		series:  "(SELECT generate_series(FROM_COPY::bigint, TO_COPY) AS c)",
 		columns: "SELECT column_name FROM information_schema.columns WHERE table_name = 'TABLE' AND table_schema = 'public' AND is_identity = 'NO' ORDER BY ordinal_position",
 		hex:     "lpad(to_hex(COPY), 6, '0')", random: "substr(decode(md5(COL::text || COPY::text), 'hex'), 1, length(COL))",
 		key:     "convert_to(left(convert_from(COL, 'UTF8'), 24) || lpad(to_hex(COPY), 6, '0') || right(convert_from(COL, 'UTF8'), 6), 'UTF8')",

@@ -7,11 +7,10 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 )
 
 var (
-	duelSeed  = flag.Uint64("duel-seed", 0, "seed of TestReadersAgree; 0 for one of its own")
+	duelSeed  = flag.Uint64("duel-seed", 0, "seed of TestReadersAgree and of that on HTTP/2; 0 for one of its own")
 	duelCases = flag.Int("duel-cases", 2000, "how many requests TestReadersAgree makes up")
 )
 
@@ -57,34 +56,52 @@ func TestReadersAgreeOnAttacks(t *testing.T) {
 	}
 }
 
+// TestReadersAgreeOnHTTP2 sends what clients of HTTP/2 could send, which no line ends keep apart.
+func TestReadersAgreeOnHTTP2(t *testing.T) {
+	t.Parallel()
+	random, d := seeded(t), newDuel(t)
+	if d.tryStream(t, nil); d.passed != 1 {
+		t.Fatalf("slots saw %d requests of a plain one", d.passed)
+	}
+	cases := *duelCases / 4
+	for i := 0; i < cases && !t.Failed(); i++ {
+		d.tryStream(t, randomChoices(random))
+	}
+	if d.passed < cases/10 && !t.Failed() {
+		t.Errorf("slots saw %d requests of %d cases; hardly anything was tried", d.passed, cases)
+	}
+	t.Logf("%d cases, of which slots saw %d requests", cases, d.passed)
+}
+
 // TestReadersAgree sends an edge what clients of all sorts could send. Python's http.server, which the web UI reads with, and net/http both find in
 // what comes to a slot the one request that was meant, and nothing behind it; what is refused does not come to any slot.
 func TestReadersAgree(t *testing.T) {
 	t.Parallel()
+	random, d := seeded(t), newDuel(t)
+	for i := 0; i < *duelCases && !t.Failed(); i++ {
+		d.try(t, generate(randomChoices(random), d.bindings))
+	}
+	if d.passed < *duelCases/5 && !t.Failed() {
+		t.Errorf("slots saw %d requests of %d cases; hardly anything was tried", d.passed, *duelCases)
+	}
+	t.Logf("%d cases, of which slots saw %d requests", *duelCases, d.passed)
+}
+
+// seeded gives what a test's cases are made up from, and says how to have the same ones again.
+func seeded(t *testing.T) *rand.Rand {
+	t.Helper()
 	seed := *duelSeed
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
-	t.Logf("-duel-seed=%d", seed)
-	d := newDuel(t)
-	random := rand.New(rand.NewPCG(seed, 0))
-	began := time.Now()
-	for range *duelCases {
-		d.try(t, generate(randomChoices(random), d.bindings))
-		if t.Failed() {
-			return
-		}
-	}
-	t.Logf("%d cases, of which slots saw %d requests, in %v", *duelCases, d.passed, time.Since(began))
-	if d.passed < *duelCases/5 {
-		t.Errorf("slots saw %d requests of %d cases; hardly anything was tried", d.passed, *duelCases)
-	}
+	t.Logf("again with -duel-seed=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
 }
 
 func randomChoices(r *rand.Rand) []byte {
 	out := make([]byte, 16+r.IntN(240))
 	for i := range out {
-		out[i] = byte(r.IntN(literal)) // never a literal
+		out[i] = byte(r.IntN(streamed)) // neither a literal nor a stream
 	}
 	return out
 }
@@ -95,11 +112,18 @@ func FuzzReadersAgree(f *testing.F) {
 		f.Add(append([]byte{literal}, row.raw...))
 	}
 	random := rand.New(rand.NewPCG(1, 0))
+	for range 20 {
+		f.Add(append([]byte{streamed}, randomChoices(random)...))
+	}
 	for range 50 {
 		f.Add(randomChoices(random))
 	}
 	d := newDuel(f)
 	f.Fuzz(func(t *testing.T, choose []byte) {
+		if len(choose) > 0 && choose[0] == streamed {
+			d.tryStream(t, choose[1:])
+			return
+		}
 		d.try(t, generate(choose, d.bindings))
 	})
 }

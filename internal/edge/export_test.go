@@ -2,6 +2,8 @@ package edge
 
 import (
 	"context"
+	"net/http"
+	"net/url"
 	"testing"
 )
 
@@ -27,3 +29,6 @@ func Tag(testing.TB) []byte { return continuityScript().tag }
 
 // Look has the edge see at once what others have done to claims.
 func (e *Edge) Look(ctx context.Context) error { return e.book.look(ctx) }
+
+// Via is what a slot is asked by.
+func Via(u *url.URL) *http.Transport { return newSlot("tenant-0", u).via }

@@ -20,6 +20,7 @@ const (
 	dialTime        = 2 * time.Second
 	answerTime      = 60 * time.Second
 	maxSlotHeader   = 64 << 10
+	maxAskHeader    = 64 << 10         // more than maxHeader lets come, with what the edge adds
 	streamSilence   = 30 * time.Second // six of the web UI's heartbeats
 	bodySilence     = 60 * time.Second
 	streamAge       = time.Hour // then a browser comes back and is looked at again
@@ -42,6 +43,8 @@ func newSlot(name mooring.SlotName, u *url.URL) *slot {
 		name: name, url: u, asked: make(chan struct{}, slotRequests), streams: make(chan struct{}, slotStreams),
 		via: &http.Transport{
 			DisableKeepAlives: true, DisableCompression: true, MaxConnsPerHost: slotRequests, MaxResponseHeaderBytes: maxSlotHeader,
+			// A head goes out in one piece: http.server carries out what it got of one that breaks off, with cookies and without the identity.
+			WriteBufferSize:       maxAskHeader,
 			ResponseHeaderTimeout: answerTime, DialContext: dialer.DialContext, TLSHandshakeTimeout: dialTime,
 		},
 	}

@@ -38,6 +38,7 @@ func standing() []struct{ name, raw, line string } {
 		{"2.5-41 bytes that some take for a line end", as("alice", "GET", "/api/x", "Accept: a\x85"+identity+": "+poison), "GET /api/x HTTP/1.1"},
 		{"T2.3-8 two Cookie lines", as("alice", "GET", "/api/x", "Cookie: "+two, "Cookie: "+two), "GET /api/x HTTP/1.1"},
 		{"line ends behind a body", as("alice", "POST", "/api/x", "Content-Length: 2") + "ab\r\n" + as("alice", "POST", "/api/y", "Connection: close"), "POST /api/x HTTP/1.1\nPOST /api/y HTTP/1.1"},
+		{"T-2 the host in capitals, which are no other name", wire("GET", "/api/x", "Host: "+strings.ToUpper(host), "X-Forwarded-User: alice"), "GET /api/x HTTP/1.1"},
 		{"T-5 a hundred headers", as("alice", "GET", "/api/x", strings.Split(strings.Repeat("X-A: b\n", 99)+"X-A: c", "\n")...), "GET /api/x HTTP/1.1"},
 	}
 }

@@ -54,7 +54,7 @@ func (c *choices) request() string {
 	end := c.odd("\r\n", "\n", "\r", "\n\r", "\r\r\n", "\x0b")
 	framing, body := c.body()
 	lines := append([]string{
-		c.odd("Host: "+host, "Host: "+host+":443", "host:"+host, "Host: other.example.org", "Host: "+host+"\r\nHost: "+host, "Host: "+host+"\x00", "X: y", "Host : "+host, "Host: "+host+"/x"),
+		c.odd("Host: "+host, "Host: "+host+":443", "host:"+host, "Host: "+strings.ToUpper(host), "Host: other.example.org", "Host: "+host+"\r\nHost: "+host, "Host: "+host+"\x00", "X: y", "Host : "+host, "Host: "+host+"/x"),
 		c.odd("X-Forwarded-User: "+who, "x-forwarded-user:\t"+who+" ", "X_Forwarded_User: "+who, "X-Forwarded-User: "+who+"\r\nX-Forwarded-User: bob", "X-Forwarded-User: "+who+", bob", "X-Forwarded-User: carol@example.org", "X-Forwarded-User:",
 			"X-Forwarded-User: "+who+"\r\n bob", "X-Forwarded-User: "+who+"\x85"),
 	}, framing...)

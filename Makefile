@@ -12,7 +12,7 @@ UI_SOURCES := $(wildcard $(UI)/*.json $(UI)/*.ts $(UI)/*.html) $(shell find $(UI
 # A target that failed halfway would count as made the next time.
 .DELETE_ON_ERROR:
 
-.PHONY: run build ui test-ui test lint race fuzz bench eval eval-docs sdks clients test-clients browser oauth2-proxy e2e screenshots docs prices fault soak load size clean
+.PHONY: run build ui test-ui test lint race fuzz bench eval eval-docs sdks clients test-clients browser oauth2-proxy try-edge e2e screenshots docs prices fault soak load size clean
 
 run: build ## start the server
 	bin/mooring serve
@@ -111,6 +111,9 @@ oauth2-proxy: $(GOBIN)/oauth2-proxy ## the identity proxy of test/edge, pinned; 
 
 $(GOBIN)/oauth2-proxy:
 	GOBIN=$(GOBIN) go install github.com/oauth2-proxy/oauth2-proxy/v7@$(OAUTH2_PROXY_VERSION)
+
+try-edge: build ## the tenant edge on this machine, with a provider and two web UIs: says what to open and what to type
+	go run ./test/edge/try
 
 e2e: build browser ## the pages in a real browser
 	scripts/setup-test.sh

@@ -82,8 +82,8 @@ func (u *webUI) requests() []*http.Request {
 	return append([]*http.Request(nil), u.seen...)
 }
 
-// house is all of it, by the proxy's address.
-type house struct {
+// rig is all of it, by the proxy's address.
+type rig struct {
 	url    string
 	issuer *issuertest.Issuer
 	slots  []*webUI
@@ -112,10 +112,10 @@ func proxy(t *testing.T) string {
 	return file
 }
 
-func build(t *testing.T) *house {
+func build(t *testing.T) *rig {
 	t.Helper()
 	file := proxy(t)
-	h := &house{issuer: issuertest.New(t, time.Now), slots: []*webUI{newWebUI(t, "tenant-0"), newWebUI(t, "tenant-1")}}
+	h := &rig{issuer: issuertest.New(t, time.Now), slots: []*webUI{newWebUI(t, "tenant-0"), newWebUI(t, "tenant-1")}}
 	front, behind := freeAddr(t), freeAddr(t)
 	h.url = "http://" + front
 	binary.Serve(t, fmt.Sprintf(`
@@ -157,11 +157,11 @@ edge:
 
 // person is somebody's browser.
 type person struct {
-	h    *house
+	h    *rig
 	http *http.Client
 }
 
-func (h *house) person(t *testing.T) *person {
+func (h *rig) person(t *testing.T) *person {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -329,7 +329,7 @@ func TestBehindOAuth2Proxy(t *testing.T) {
 }
 
 // keyOf gives the key of the tenant of whom that page is.
-func keyOf(h *house, page string) string {
+func keyOf(h *rig, page string) string {
 	for _, slot := range h.slots {
 		if all := slot.requests(); strings.Contains(page, "<title>"+slot.name) && len(all) > 0 {
 			return all[0].Header.Get(identity)

@@ -4,6 +4,9 @@
   if (window.__mooringContinuity) return;
   window.__mooringContinuity = true;
 
+  // Whose page this is, in a word that only the edge can make: it stands in the tag that names this script.
+  var tag = document.currentScript, whose = tag ? tag.getAttribute("data-mooring-continuity") : null;
+
   var CALM = 15000, BUSY = 3000, EAGER = 30000, PATIENCE = 10000, MISSING = 4;
   var ID = /^[A-Za-z0-9_-]{1,128}$/;
   var id = null, asked = 0, timer = 0, stopped = false, failures = 0, missing = 0, eagerUntil = 0, streaming = false;
@@ -86,6 +89,11 @@
     show("login", "You are signed out here.", "/oauth2/start?rd=" + encodeURIComponent(here()), "Sign in again");
   }
 
+  function somebodyElse() {
+    stopped = true;
+    show("other", "Somebody else has signed in here; this page is not theirs.", "/", "Go to the first page");
+  }
+
   function trouble() {
     failures++;
     if (failures > 1) show("trouble", "Reconnecting\u2026");
@@ -129,7 +137,8 @@
 
   // answered says what an answer means; the session that it is about is still the one on the page.
   function answered(response, mine) {
-    var type = response.headers.get("Content-Type") || "";
+    var type = response.headers.get("Content-Type") || "", owner = response.headers.get("X-Mooring-Page");
+    if (whose && owner && owner !== whose) return somebodyElse();
     function read(then) {
       return body(response).then(function (value) { if (mine()) then(value); });
     }

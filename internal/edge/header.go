@@ -129,6 +129,9 @@ func (e *Edge) inbound(h http.Header, v *visit, res *http.Response) {
 	} else {
 		h.Set("Cache-Control", private(strings.Join(res.Header["Cache-Control"], ", ")))
 	}
+	if e.set.Continuity && v.path == snapshotPath {
+		h.Set(pageHeader, e.pageMark(v.key))
+	}
 	for _, line := range setCookies(e.set.Cookies, res.Header["Set-Cookie"], v.stale) {
 		h.Add("Set-Cookie", line)
 	}

@@ -16,12 +16,17 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+
+	"mooring"
 )
 
 //go:embed continuity.js
 var continuitySource []byte
 
 const scriptPath = "/.mooring/continuity.js"
+
+// pageHeader says on what the script asks for whose page may show it: the word that stands in that page's tag.
+const pageHeader = "X-Mooring-Page"
 
 // marker stands in a tag that is there already.
 var marker = []byte("data-mooring-continuity") //nolint:gochecknoglobals // a constant in all but type
@@ -30,16 +35,25 @@ var marker = []byte("data-mooring-continuity") //nolint:gochecknoglobals // a co
 type script struct {
 	body []byte
 	hash string
-	tag  []byte
 }
 
 func continuityScript() script {
 	sum := sha256.Sum256(continuitySource)
 	hash := hex.EncodeToString(sum[:])[:12]
-	return script{
-		body: continuitySource, hash: hash,
-		tag: []byte(`<script defer src="` + scriptPath + `?v=` + hash + `" data-mooring-continuity="1"></script>`),
-	}
+	return script{body: continuitySource, hash: hash}
+}
+
+// tag names the script, and whose page it is on.
+func (s *script) tag(mark string) []byte {
+	return []byte(`<script defer src="` + scriptPath + `?v=` + s.hash + `" data-mooring-continuity="` + mark + `"></script>`)
+}
+
+// pageMark is a word for a tenant that a page may hold: it tells pages of different people apart, and nothing else.
+func (e *Edge) pageMark(key mooring.TenantKey) string {
+	h := hmac.New(sha256.New, e.bind_)
+	writeSized(h, "page")
+	writeSized(h, string(key))
+	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
 // own answers on the edge's own routes.
@@ -142,13 +156,13 @@ func (e *Edge) tagged(ctx context.Context, w *counting, v *visit, res *http.Resp
 		e.opts.Meter.EdgeUntagged("no place")
 		return e.untagged(ctx, w, v, res, begin)
 	}
-	h := w.Header()
+	h, tag := w.Header(), e.script.tag(e.pageMark(v.key))
 	dropLength(h)
 	if res.ContentLength >= 0 {
-		h.Set("Content-Length", strconv.FormatInt(res.ContentLength+int64(len(e.script.tag)), 10))
+		h.Set("Content-Length", strconv.FormatInt(res.ContentLength+int64(len(tag)), 10))
 	}
 	w.WriteHeader(res.StatusCode)
-	e.copy(ctx, w, v, res, io.MultiReader(bytes.NewReader(begin[:at]), bytes.NewReader(e.script.tag), bytes.NewReader(begin[at:]), res.Body))
+	e.copy(ctx, w, v, res, io.MultiReader(bytes.NewReader(begin[:at]), bytes.NewReader(tag), bytes.NewReader(begin[at:]), res.Body))
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -352,6 +353,9 @@ func TestStreams(t *testing.T) {
 	})
 }
 
+// tagEnd is what follows the script's address in its tag.
+var tagEnd = regexp.MustCompile(`^[0-9a-f]{12}" data-mooring-continuity="([0-9a-f]{16})"></script>`)
+
 func TestPages(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 1)
@@ -398,7 +402,8 @@ func TestPages(t *testing.T) {
 			if found != row.tagged {
 				t.Fatalf("tagged: %v, want %v: %.300s", found, row.tagged, a.body)
 			}
-			if _, after, found = strings.Cut(after, `" data-mooring-continuity="1"></script>`); found {
+			if end := tagEnd.FindStringIndex(after); found && end != nil {
+				after = after[end[1]:]
 				place := "<body>a"
 				if strings.Contains(sent, "<head data-a") {
 					place = "<head data-a='>'>"
@@ -431,6 +436,38 @@ func TestPages(t *testing.T) {
 		}
 		r.none(t)
 	})
+}
+
+func TestWhosePage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 2)
+	marks := map[string]string{}
+	for _, who := range []string{"alice", "bob"} {
+		s := r.claimed(t, who)
+		s.says(htmlPage("<head></head>"))
+		found := tagEnd.FindStringSubmatch(strings.TrimPrefix(string(r.send(as(who, "GET", "/session/abc")).body), `<head><script defer src="/.mooring/continuity.js?v=`))
+		if found == nil {
+			t.Fatalf("%s's page has no tag", who)
+		}
+		marks[who] = found[1]
+		for _, answer := range []string{
+			answerOf("200 OK", `{"session":{"messages":[]}}`, "Content-Type: application/json", "X-Mooring-Page: "+marks["alice"]+"0"),
+			answerOf("404 Not Found", `{"error":"Session not found"}`, "Content-Type: application/json"),
+			answerOf("409 Conflict", `{"code":"session_profile_mismatch"}`, "Content-Type: application/json"),
+		} {
+			s.says(answer)
+			if got := r.send(as(who, "GET", "/api/session?session_id=abc")).Header["X-Mooring-Page"]; !slices.Equal(got, []string{marks[who]}) {
+				t.Errorf("what %s's page asks for is answered as for %q, want %q: %.20s", who, got, marks[who], answer)
+			}
+		}
+		s.says(answerOf("200 OK", "{}", "Content-Type: application/json"))
+		if got := r.send(as(who, "GET", "/api/sessions")).Header["X-Mooring-Page"]; got != nil {
+			t.Errorf("another answer says %q", got)
+		}
+	}
+	if marks["alice"] == marks["bob"] {
+		t.Errorf("both pages are marked %s", marks["bob"])
+	}
 }
 
 func gzipped(text string) string {

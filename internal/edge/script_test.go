@@ -3,6 +3,7 @@ package edge_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os/exec"
 	"slices"
 	"strings"
@@ -15,6 +16,12 @@ func TestScript(t *testing.T) {
 	type answer = map[string]any
 	good := func(streaming bool) answer {
 		return answer{"status": 200, "json": answer{"session": answer{"is_streaming": streaming}}}
+	}
+	const other = "Somebody else has signed in here; this page is not theirs."
+	of := func(whose string, a answer) answer {
+		a = maps.Clone(a)
+		a["headers"] = answer{"X-Mooring-Page": whose}
+		return a
 	}
 	gone := answer{"status": 404, "json": answer{"error": "Session not found"}}
 	const ask = "/api/session?session_id=abc&messages=1&msg_limit=1&resolve_model=0"
@@ -40,6 +47,10 @@ func TestScript(t *testing.T) {
 		{name: "T-25 R10 a redirect", page: answer{"answers": []answer{{"status": 0, "type": "opaqueredirect"}}, "polls": 3}, text: "You are signed out here.", link: "/oauth2/start?rd=%2Fsession%2Fabc", asked: 1},
 		{name: "T-25 a page instead of JSON", page: answer{"answers": []answer{{"status": 200, "contentType": "text/html"}}, "polls": 3}, text: "You are signed out here.", link: "/oauth2/start?rd=%2Fsession%2Fabc", asked: 1},
 		{name: "T-25 R9 it goes to no login by itself, and asks again when it is looked at", page: answer{"answers": []answer{{"status": 401, "json": answer{}}, good(false)}, "polls": 1, "focus": true}, asked: 2},
+		{name: "an answer for the page's own tenant is as any", page: answer{"answers": []answer{of("mine", gone)}}, text: "This session is no longer stored.", link: "/", asked: 1, from: 15, to: 15},
+		{name: "one for somebody else says so: the session may well be stored", page: answer{"answers": []answer{of("theirs", gone)}, "polls": 3}, text: other, link: "/", asked: 1},
+		{name: "also where they have a session of that name", page: answer{"answers": []answer{of("theirs", good(true))}, "polls": 3}, text: other, link: "/", asked: 1},
+		{name: "and it ends when the page's own tenant is back", page: answer{"answers": []answer{of("theirs", gone), of("mine", good(false))}, "polls": 1, "focus": true}, asked: 2},
 		{name: "T-25 503 keeps what is shown, for as long as it says", page: answer{"answers": []answer{good(true), {"status": 503, "headers": answer{"Retry-After": "7"}}}}, text: "Working…", asked: 2, from: 7, to: 7},
 		{name: "T-25 429 without a time", page: answer{"answers": []answer{{"status": 429}}}, asked: 1, from: 15, to: 15},
 		{name: "T-25 one failure says nothing", page: answer{"answers": []answer{{"error": true}}}, asked: 1, from: 12, to: 18},

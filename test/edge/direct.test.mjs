@@ -136,7 +136,7 @@ on.test('two tabs share a slot; the next person in that browser has their own, a
 
   await old.bringToFront()
   await old.evaluate(() => window.dispatchEvent(new Event('focus')))
-  await banner(old).getByText('This session is no longer stored.').waitFor()
+  await banner(old).getByText('Somebody else has signed in here; this page is not theirs.').waitFor()
   assert.ok(!(await messages(old).textContent()).includes('only for bob'))
   assert.equal((await seen(first.slot)).length, before, `${first.slot} was asked`)
 })

@@ -16,7 +16,8 @@ import (
 	"mooring/test/edge/house"
 )
 
-// TestInABrowser runs the tests of this folder that need a real browser, against a provider with a login page: once with direct login.
+// TestInABrowser runs the tests of this folder that need a real browser, against a provider with a login page: with direct login, and behind
+// oauth2-proxy where that is built.
 func TestInABrowser(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("../e2e/node_modules/playwright-core"); errors.Is(err, os.ErrNotExist) {
@@ -27,6 +28,9 @@ func TestInABrowser(t *testing.T) {
 		t.Skip(what)
 	}
 	env, files := []string{"EDGE_DIRECT=" + direct(t)}, []string{"direct.test.mjs"}
+	if proxyFile, built := proxy(t); built {
+		env, files = append(env, "EDGE_PROXY="+behindProxy(t, proxyFile)), append(files, "proxy.test.mjs")
+	}
 	args := []string{"run.mjs"}
 	for _, name := range files {
 		file, err := filepath.Abs(name)
@@ -44,17 +48,33 @@ func TestInABrowser(t *testing.T) {
 	if n := bytes.Count(out, []byte("✔")); n == 0 {
 		t.Fatalf("no browser test ran:\n%s", out)
 	}
+	t.Logf("%s", out)
 }
 
 // direct starts a house behind an edge with direct login, and gives the address where the tests in the browser ask about it.
 func direct(t *testing.T) string {
 	t.Helper()
 	listen := freeAddr(t)
-	host := "localhost:" + listen[strings.LastIndex(listen, ":")+1:]
+	host := localhost(listen)
 	h := open(t, "http://"+host)
 	binary.Serve(t, h.Edge(listen, host))
 	return control(t, h, "http://"+host)
 }
+
+// behindProxy does the same with a login proxy before the edge.
+func behindProxy(t *testing.T, file string) string {
+	t.Helper()
+	front, listen := freeAddr(t), freeAddr(t)
+	host := localhost(front)
+	h := open(t, "http://"+host)
+	binary.Serve(t, h.EdgeBehindProxy(listen, host))
+	startProxy(t, file, front, listen, "--oidc-issuer-url="+h.Provider.Issuer, "--client-id="+house.ClientID, "--client-secret="+house.ClientSecret,
+		"--redirect-url=http://"+host+"/oauth2/callback")
+	return control(t, h, "http://"+host)
+}
+
+// localhost gives an address the name that a browser needs to keep its cookies without TLS.
+func localhost(addr string) string { return "localhost:" + addr[strings.LastIndex(addr, ":")+1:] }
 
 func open(t *testing.T, origin string) *house.House {
 	t.Helper()

@@ -100,21 +100,22 @@ func freeAddr(t *testing.T) string {
 }
 
 // proxy gives the oauth2-proxy that make has built.
-func proxy(t *testing.T) string {
+func proxy(t *testing.T) (file string, built bool) {
 	t.Helper()
 	file, err := filepath.Abs("../../.cache/bin/oauth2-proxy")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = os.Stat(file); errors.Is(err, os.ErrNotExist) {
-		t.Skip("there is no oauth2-proxy; make oauth2-proxy builds it")
-	}
-	return file
+	_, err = os.Stat(file)
+	return file, !errors.Is(err, os.ErrNotExist)
 }
 
 func build(t *testing.T) *rig {
 	t.Helper()
-	file := proxy(t)
+	file, built := proxy(t)
+	if !built {
+		t.Skip("there is no oauth2-proxy; make oauth2-proxy builds it")
+	}
 	h := &rig{issuer: issuertest.New(t, time.Now), slots: []*webUI{newWebUI(t, "tenant-0"), newWebUI(t, "tenant-1")}}
 	front, behind := freeAddr(t), freeAddr(t)
 	h.url = "http://" + front
@@ -126,11 +127,18 @@ edge:
   salt: 0123456789abcdef0123456789abcdef
   slots: [{name: tenant-0, url: %q}, {name: tenant-1, url: %q}]
 `, behind, front, h.slots[0].url, h.slots[1].url))
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), file,
-		"--http-address="+front, "--upstream=http://"+behind, "--provider=oidc", "--oidc-issuer-url="+h.issuer.URL, "--client-id="+issuertest.ClientID,
-		"--client-secret="+issuertest.Secret, "--redirect-url="+h.url+"/oauth2/callback", "--cookie-secret=0123456789abcdef0123456789abcdef", "--cookie-secure=false",
-		"--email-domain=*", "--insecure-oidc-allow-unverified-email", "--oidc-email-claim=sub", "--pass-user-headers", "--pass-access-token", "--skip-provider-button",
-		"--code-challenge-method=S256", "--scope=openid", "--oidc-enabled-signing-alg=ES256", "--pass-host-header=true", "--trusted-proxy-ip=127.0.0.1/32")
+	startProxy(t, file, front, behind, "--oidc-issuer-url="+h.issuer.URL, "--client-id="+issuertest.ClientID, "--client-secret="+issuertest.Secret,
+		"--redirect-url="+h.url+"/oauth2/callback", "--oidc-enabled-signing-alg=ES256", "--pass-access-token")
+	return h
+}
+
+// startProxy starts an oauth2-proxy before an edge, as docs/edge.md has it but for TLS, and waits until it answers.
+func startProxy(t *testing.T, file, front, behind string, flags ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), file, append(flags, "--http-address="+front, "--upstream=http://"+behind, "--provider=oidc",
+		"--cookie-secret=0123456789abcdef0123456789abcdef", "--cookie-secure=false", "--email-domain=*", "--insecure-oidc-allow-unverified-email",
+		"--oidc-email-claim=sub", "--pass-user-headers", "--skip-provider-button", "--code-challenge-method=S256", "--scope=openid",
+		"--pass-host-header=true", "--trusted-proxy-ip=127.0.0.1/32")...)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Start(); err != nil {
@@ -144,10 +152,10 @@ edge:
 		}
 	})
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		res, err := http.Get(h.url + "/ping")
+		res, err := http.Get("http://" + front + "/ping")
 		if err == nil {
 			_ = res.Body.Close()
-			return h
+			return
 		}
 		if time.Now().After(end) {
 			t.Fatalf("oauth2-proxy does not answer: %v", err)

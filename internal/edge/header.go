@@ -132,6 +132,11 @@ func (e *Edge) inbound(h http.Header, v *visit, res *http.Response) {
 	if e.set.Continuity && v.path == snapshotPath {
 		h.Set(pageHeader, e.pageMark(v.key))
 	}
+	if v.early {
+		// A tab from before the login asks while the first page is on its way. The web UI gives each of the two a session of its own, and
+		// a page can do nothing with any but the one that it came with (hermes-webui api/routes.py at df65251d, _check_csrf).
+		return
+	}
 	for _, line := range setCookies(e.set.Cookies, res.Header["Set-Cookie"], v.stale) {
 		h.Add("Set-Cookie", line)
 	}

@@ -470,6 +470,50 @@ func TestWhosePage(t *testing.T) {
 	}
 }
 
+// The pages of hermes-webui work with the session that they came with, and with no other.
+func TestSessionComesWithThePage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 1)
+	s := r.claimed(t, "alice")
+	session := "hermes_chat_session=" + strings.Repeat("a", 64) + "." + strings.Repeat("b", 64)
+	set := "Set-Cookie: " + session + "; Path=/; Max-Age=60"
+	s.says(answerOf("200 OK", "<head></head>", "Content-Type: text/html", set))
+	first := r.send(as("alice", "GET", "/"))
+	names := func(a reply) (all []string) {
+		for _, c := range a.Cookies() {
+			all = append(all, c.Name)
+		}
+		return all
+	}
+	if got := names(first); !slices.Equal(got, []string{"hermes_chat_session", "__Host-mooring_slot"}) {
+		t.Fatalf("the first page sets %q", got)
+	}
+	bound := "__Host-mooring_slot=" + first.Cookies()[1].Value
+	for _, row := range []struct {
+		name, target, cookies string
+		want                  []string
+	}{
+		{"a tab from before the login sets nothing", "/api/session?session_id=abc", "", nil},
+		{"nor does its stream", "/api/sessions/events", "", nil},
+		{"nor one of its files", "/static/app.js", "", nil},
+		{"nor with cookies of others", "/api/sessions", "theme=dark", nil},
+		{"a second page does", "/session/abc", "", []string{"hermes_chat_session", "__Host-mooring_slot"}},
+		{"so does an answer to one who has had a page", "/api/sessions", bound, []string{"hermes_chat_session"}},
+		{"and one to somebody with a session of unknown origin", "/api/sessions", session, []string{"hermes_chat_session", "__Host-mooring_slot"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s.says(answerOf("200 OK", "{}", "Content-Type: application/json", set))
+			lines := []string{}
+			if row.cookies != "" {
+				lines = append(lines, "Cookie: "+row.cookies)
+			}
+			if got := names(r.send(as("alice", "GET", row.target, lines...))); !slices.Equal(got, row.want) {
+				t.Errorf("it sets %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
 func gzipped(text string) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

@@ -28,6 +28,7 @@ type visit struct {
 	changed bool   // it had another one, or cookies without one
 	forward [2]string
 	stale   [2]bool // cookies that the slot is not shown and the browser should forget
+	early   bool    // the browser has had no page of a slot yet
 
 	stream bool
 	cancel context.CancelCauseFunc
@@ -177,6 +178,7 @@ func (e *Edge) place(r *http.Request, v *visit) error {
 func (v *visit) match(b *brought) {
 	v.bound = b.binding != "" && constantEqual(b.binding, v.binding)
 	v.changed = !v.bound && (b.binding != "" || b.any())
+	v.early = b.binding == "" && !b.any() && v.class != classPage
 	for i := range v.forward {
 		if v.bound {
 			v.forward[i] = b.values[i]

@@ -35,25 +35,27 @@
     bar.setAttribute("data-mooring-continuity", "banner");
     var style = {
       position: "fixed", left: "12px", bottom: "12px", zIndex: "2147483000", maxWidth: "min(26rem, calc(100vw - 24px))", boxSizing: "border-box",
-      display: "none", gap: "10px", alignItems: "center", padding: "8px 12px", borderRadius: "10px", border: "1px solid GrayText",
+      display: "none", gap: "4px", alignItems: "center", padding: "6px 4px 6px 12px", borderRadius: "10px", border: "1px solid GrayText",
       background: "Canvas", color: "CanvasText", colorScheme: "light dark", font: "14px/1.4 system-ui, sans-serif", boxShadow: "0 2px 10px rgba(0,0,0,.18)",
     };
     for (var name in style) bar.style[name] = style[name];
+    var said = document.createElement("div");
     words = document.createElement("span");
+    words.style.marginRight = "10px";
     link = document.createElement("a");
     link.style.color = "LinkText";
-    link.style.whiteSpace = "nowrap";
+    said.append(words, link);
     var close = document.createElement("button");
     close.type = "button";
     close.textContent = "\u00d7";
     close.setAttribute("aria-label", "Hide this notice");
-    var plain = { border: "0", background: "transparent", color: "inherit", font: "inherit", cursor: "pointer", padding: "2px 6px" };
+    var plain = { border: "0", background: "transparent", color: "inherit", font: "inherit", cursor: "pointer", minWidth: "32px", minHeight: "32px", padding: "0", flex: "none" };
     for (var key in plain) close.style[key] = plain[key];
     close.addEventListener("click", function () {
       dismissed = shown;
       bar.style.display = "none";
     });
-    bar.append(words, link, close);
+    bar.append(said, close);
     document.body.append(bar);
   }
 

@@ -64,7 +64,7 @@ async function run(row) {
   const shown = bar && bar.style.display !== "none";
   return {
     asked: asked.map((a) => a.url), accept: asked[0]?.options.headers.Accept, redirect: asked[0]?.options.redirect, cache: asked[0]?.options.cache,
-    text: shown ? bar.children[0].textContent : "", link: shown ? bar.children[1].attributes.href ?? "" : "", path: location.pathname, wait: Math.round((waits.at(-1) ?? 0) / 1000),
+    text: shown ? bar.children[0].children[0].textContent : "", link: shown ? bar.children[0].children[1].attributes.href ?? "" : "", path: location.pathname, wait: Math.round((waits.at(-1) ?? 0) / 1000),
   };
 }
 

@@ -11,6 +11,12 @@ async function leave(visitor) {
   await visitor.page.getByLabel('Username').waitFor() // by way of the provider, whose session ends too, back to the first page, which wants a login
 }
 
+/** Comes back to a tab. A browser without a window keeps the focus to itself. */
+async function look(page) {
+  await page.bringToFront()
+  await page.evaluate(() => window.dispatchEvent(new Event('focus')))
+}
+
 on.test('who logs out and in again is at the same slot and session', async ({ visitor, people, ended }) => {
   const alice = await visitor(people[0])
   const first = await alice.login()
@@ -105,6 +111,7 @@ on.test('a logout at the provider ends open streams at once', async ({ visitor, 
     return all
   }, 3000)
   assert.ok(end - began < 3000, `the stream ended after ${end - began} ms`)
+  await look(page)
   await banner(page).getByText('You are signed out here.').waitFor()
 })
 
@@ -119,7 +126,7 @@ on.test('two tabs share a slot; the next person in that browser has their own, a
   await sessions(page).getByText('only for alice').waitFor()
   await page.bringToFront()
   await leave(alice)
-  await old.bringToFront()
+  await look(old)
   await banner(old).getByText('You are signed out here.').waitFor()
 
   await page.bringToFront()
@@ -134,8 +141,7 @@ on.test('two tabs share a slot; the next person in that browser has their own, a
   assert.equal(await page.evaluate(() => localStorage.getItem('hermes-webui-session')) === session.split('/')[2], false)
   assert.ok(!(await page.content()).includes('only for alice'))
 
-  await old.bringToFront()
-  await old.evaluate(() => window.dispatchEvent(new Event('focus')))
+  await look(old)
   await banner(old).getByText('Somebody else has signed in here; this page is not theirs.').waitFor()
   assert.ok(!(await messages(old).textContent()).includes('only for bob'))
   assert.equal((await seen(first.slot)).length, before, `${first.slot} was asked`)

@@ -82,6 +82,7 @@ func newWebUI(name, url string) *WebUI {
 		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 		_, _ = w.Write(app)
 	})
+	u.mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { reply(w, map[string]string{"status": "ok"}) })
 	u.mux.HandleFunc("GET /api/sessions", u.list)
 	u.mux.HandleFunc("GET /api/sessions/events", u.events)
 	u.mux.HandleFunc("GET /api/session", u.session)
@@ -106,6 +107,10 @@ func (u *WebUI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u.mu.Lock()
 	u.seen = append(u.seen, Request{r.Method, r.RequestURI, r.Header.Clone()})
 	u.mu.Unlock()
+	if r.URL.Path == "/health" || strings.HasPrefix(r.URL.Path, "/static/") { // anybody's
+		u.mux.ServeHTTP(w, r)
+		return
+	}
 	who := r.Header.Values(IdentityHeader)
 	if len(who) != 1 || who[0] == "" {
 		refuse(w, http.StatusUnauthorized, "Authentication required")

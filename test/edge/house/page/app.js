@@ -4,11 +4,12 @@ const at = (id) => document.getElementById(id)
 const kept = 'hermes-webui-session'
 let open = null
 
+/** Gives the answer, null where there is none: a login proxy leads those without a login elsewhere, where no page may look. */
 async function call(path, body) {
   const response = await fetch(path, body === undefined ? {} : {
     method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json', 'X-Hermes-CSRF-Token': document.body.dataset.csrf },
-  })
-  return response.ok ? response.json() : null
+  }).catch(() => null)
+  return response?.ok ? response.json().catch(() => null) : null
 }
 
 function item(text) {
@@ -58,7 +59,9 @@ function listen() {
 }
 
 at('new').onclick = async () => {
-  const { session } = await call('/api/session/new', {})
+  const answer = await call('/api/session/new', {})
+  if (!answer) return
+  const { session } = answer
   history.pushState(null, '', `/session/${session.session_id}`)
   await load()
 }

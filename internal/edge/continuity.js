@@ -5,7 +5,7 @@
   window.__mooringContinuity = true;
 
   // Whose page this is, in a word that only the edge can make: it stands in the tag that names this script.
-  var tag = document.currentScript, whose = tag ? tag.getAttribute("data-mooring-continuity") : null;
+  var tag = document.currentScript, whose = tag ? tag.getAttribute("data-mooring-page") : null;
 
   var CALM = 15000, BUSY = 3000, EAGER = 30000, PATIENCE = 10000, MISSING = 4;
   var ID = /^[A-Za-z0-9_-]{1,128}$/;

@@ -133,8 +133,9 @@ func (e *Edge) inbound(h http.Header, v *visit, res *http.Response) {
 		h.Set(pageHeader, e.pageMark(v.key))
 	}
 	if v.early {
-		// A tab from before the login asks while the first page is on its way. The web UI gives each of the two a session of its own, and
-		// a page can do nothing with any but the one that it came with (hermes-webui api/routes.py at df65251d, _check_csrf).
+		// A tab from before the login asks while the first page is on its way: it names the page that it is, and has no cookie of one. The web
+		// UI gives each of the two a session of its own, and a page can do nothing with any but the one that it came with (hermes-webui
+		// api/routes.py at df65251d, _check_csrf).
 		return
 	}
 	for _, line := range setCookies(e.set.Cookies, res.Header["Set-Cookie"], v.stale) {

@@ -45,7 +45,7 @@ func continuityScript() script {
 
 // tag names the script, and whose page it is on.
 func (s *script) tag(mark string) []byte {
-	return []byte(`<script defer src="` + scriptPath + `?v=` + s.hash + `" data-mooring-continuity="` + mark + `"></script>`)
+	return []byte(`<script defer src="` + scriptPath + `?v=` + s.hash + `" data-mooring-continuity="1" data-mooring-page="` + mark + `"></script>`)
 }
 
 // pageMark is a word for a tenant that a page may hold: it tells pages of different people apart, and nothing else.

@@ -354,7 +354,7 @@ func TestStreams(t *testing.T) {
 }
 
 // tagEnd is what follows the script's address in its tag.
-var tagEnd = regexp.MustCompile(`^[0-9a-f]{12}" data-mooring-continuity="([0-9a-f]{16})"></script>`)
+var tagEnd = regexp.MustCompile(`^[0-9a-f]{12}" data-mooring-continuity="1" data-mooring-page="([0-9a-f]{16})"></script>`)
 
 func TestPages(t *testing.T) {
 	t.Parallel()
@@ -488,26 +488,25 @@ func TestSessionComesWithThePage(t *testing.T) {
 	if got := names(first); !slices.Equal(got, []string{"hermes_chat_session", "__Host-mooring_slot"}) {
 		t.Fatalf("the first page sets %q", got)
 	}
-	bound := "__Host-mooring_slot=" + first.Cookies()[1].Value
+	bound := "Cookie: __Host-mooring_slot=" + first.Cookies()[1].Value
+	const page, dark = "Referer: https://chat.example.org/session/abc", "Cookie: theme=dark"
+	both := []string{"hermes_chat_session", "__Host-mooring_slot"}
 	for _, row := range []struct {
-		name, target, cookies string
-		want                  []string
+		name, target string
+		lines, want  []string
 	}{
-		{"a tab from before the login sets nothing", "/api/session?session_id=abc", "", nil},
-		{"nor does its stream", "/api/sessions/events", "", nil},
-		{"nor one of its files", "/static/app.js", "", nil},
-		{"nor with cookies of others", "/api/sessions", "theme=dark", nil},
-		{"a second page does", "/session/abc", "", []string{"hermes_chat_session", "__Host-mooring_slot"}},
-		{"so does an answer to one who has had a page", "/api/sessions", bound, []string{"hermes_chat_session"}},
-		{"and one to somebody with a session of unknown origin", "/api/sessions", session, []string{"hermes_chat_session", "__Host-mooring_slot"}},
+		{"a tab from before the login sets nothing", "/api/session?session_id=abc", []string{page}, nil},
+		{"nor does its stream", "/api/sessions/events", []string{page}, nil},
+		{"nor one of its files", "/static/app.js", []string{page}, nil},
+		{"nor with cookies of others", "/api/sessions", []string{page, dark}, nil},
+		{"a second page does", "/session/abc", []string{page}, both},
+		{"so does an answer to who comes from no page", "/api/sessions", nil, both},
+		{"and one to who has had a page", "/api/sessions", []string{page, bound}, both[:1]},
+		{"and one to somebody with a session of unknown origin", "/api/sessions", []string{page, "Cookie: " + session}, both},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s.says(answerOf("200 OK", "{}", "Content-Type: application/json", set))
-			lines := []string{}
-			if row.cookies != "" {
-				lines = append(lines, "Cookie: "+row.cookies)
-			}
-			if got := names(r.send(as("alice", "GET", row.target, lines...))); !slices.Equal(got, row.want) {
+			if got := names(r.send(as("alice", "GET", row.target, row.lines...))); !slices.Equal(got, row.want) {
 				t.Errorf("it sets %q, want %q", got, row.want)
 			}
 		})

@@ -28,7 +28,7 @@ type visit struct {
 	changed bool   // it had another one, or cookies without one
 	forward [2]string
 	stale   [2]bool // cookies that the slot is not shown and the browser should forget
-	early   bool    // the browser has had no page of a slot yet
+	early   bool    // it comes from a page that the browser had before it was signed in
 
 	stream bool
 	cancel context.CancelCauseFunc
@@ -79,7 +79,7 @@ func (e *Edge) handle(w *counting, r *http.Request, v *visit) error {
 	if err := e.place(r, v); err != nil {
 		return err
 	}
-	v.match(&cookies)
+	v.match(r, &cookies)
 	return e.pass(w, r, v)
 }
 
@@ -175,10 +175,10 @@ func (e *Edge) place(r *http.Request, v *visit) error {
 }
 
 // match decides which cookies the slot sees: those that came from it, and no others.
-func (v *visit) match(b *brought) {
+func (v *visit) match(r *http.Request, b *brought) {
 	v.bound = b.binding != "" && constantEqual(b.binding, v.binding)
 	v.changed = !v.bound && (b.binding != "" || b.any())
-	v.early = b.binding == "" && !b.any() && v.class != classPage
+	v.early = b.binding == "" && !b.any() && v.class != classPage && r.Referer() != ""
 	for i := range v.forward {
 		if v.bound {
 			v.forward[i] = b.values[i]

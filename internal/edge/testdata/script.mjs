@@ -26,7 +26,7 @@ async function run(row) {
     location, Date: { now: () => now }, Math, parseInt, encodeURIComponent, Promise, AbortController,
     history: { pushState(_, __, to) { location.pathname = to; }, replaceState() {} },
     localStorage: { getItem: () => row.stored ?? null },
-    document: { hidden: false, body, currentScript: { getAttribute: () => row.mark ?? "mine" }, createElement: element, addEventListener: on },
+    document: { hidden: false, body, currentScript: { getAttribute: (name) => (name === "data-mooring-page" ? row.mark ?? "mine" : null) }, createElement: element, addEventListener: on },
     setTimeout: (f, ms) => timers.push({ f, ms, at: now + ms }), clearTimeout: (n) => { if (timers[n - 1]) timers[n - 1].f = null; },
     fetch: (url, options) => {
       asked.push({ url, options });

@@ -3,8 +3,11 @@ package postgres_test
 import (
 	"database/sql"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/oklog/ulid/v2"
 
 	"mooring"
 )
@@ -44,4 +47,90 @@ func TestYoungDatabaseFindsByKeys(t *testing.T) {
 			t.Errorf("%d rows of %s were read for %d turns of a session each, want at most %d", read, table, sessions, most)
 		}
 	}
+}
+
+// Sums look into the index for each tenant, however many turns there are: the commits of turns wait for them.
+func TestSumsReadTheirHours(t *testing.T) {
+	t.Parallel()
+	const turns, hours = 60_000, 1000
+	dsn, run := database(t, "mooring_sums")
+	store := open(t, dsn)
+	first := newSession("ses_1", "chat")
+	start := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
+	first.Turn.StartedAt = start
+	if err := store.Apply(t.Context(), []mooring.Change{first}); err != nil || first.Err != nil {
+		t.Fatal(err, first.Err)
+	}
+	ids := ""
+	for i := range hours { // the first ids of the hours, as ULIDs
+		at := ulid.MustNew(ulid.Timestamp(start.Add(time.Duration(i)*time.Hour)), nil)
+		ids += fmt.Sprintf(",'trn_%s'", at.String()[:20])
+	}
+	columns := columnsOf(t, dsn, "turn")
+	var values []string
+	for _, c := range columns {
+		switch c {
+		case "id":
+			values = append(values, fmt.Sprintf("(ARRAY[%s])[1 + n %% %d] || lpad(n::text, 6, '0')", ids[1:], hours))
+		case "started_at", "ended_at":
+			values = append(values, fmt.Sprintf("%d + (n %% %d) * 3600000000", start.UnixMicro(), hours))
+		case "state":
+			values = append(values, "'completed'")
+		default:
+			values = append(values, "o."+c)
+		}
+	}
+	run(fmt.Sprintf(`INSERT INTO turn (%s) SELECT %s FROM turn AS o CROSS JOIN generate_series(1, %d) AS n`, strings.Join(columns, ", "), strings.Join(values, ", "), turns))
+	run(`UPDATE turn SET state = 'completed'`)
+	run(`VACUUM ANALYZE turn`)
+	read := func() (blocks int) {
+		t.Helper()
+		db, err := sql.Open("pgx", dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		const asked = `SELECT idx_blks_read + idx_blks_hit FROM pg_statio_user_indexes WHERE indexrelname = 'turn_pkey'`
+		if err := db.QueryRowContext(t.Context(), asked).Scan(&blocks); err != nil {
+			t.Fatal(err)
+		}
+		return blocks
+	}
+	before := read()
+	const steps = 20
+	for range steps {
+		c := &mooring.SumUp{Before: start.AddDate(1, 0, 0)}
+		if err := store.Apply(t.Context(), []mooring.Change{c}); err != nil || c.Err != nil || c.Done {
+			t.Fatal(err, c.Err, c.Done)
+		}
+	}
+	_ = store.Close() // what it has read is counted then
+	if got := read() - before; got > 60*steps {
+		t.Errorf("%d sums read %d pages of the index of turns, want a few each", steps, got)
+	}
+}
+
+func columnsOf(t *testing.T, dsn, table string) (names []string) {
+	t.Helper()
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(t.Context(), `SELECT column_name FROM information_schema.columns WHERE table_name = $1 AND table_schema = 'public' AND is_identity = 'NO' AND is_generated = 'NEVER'`, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return names
 }

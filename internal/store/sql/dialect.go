@@ -14,6 +14,8 @@ type Dialect struct {
 	Begin string // starts a writing transaction
 	Probe string // one flag: whether this connection may write
 	Match string // condition that a session's title or key holds a text: $2 is the LIKE pattern, $3 the text's bytes
+	// Among is the condition that t.tenant is one of those that turnTenants finds, by one look into the index for each.
+	Among string
 	// LockNames locks the numbers of the array $1 in its order; empty as for Lock.
 	LockNames string
 	Lock      string // locks the sessions of the arrays $1 (tenants) and $2 (ids) in a fixed order; empty where one writer has the whole database

@@ -39,7 +39,7 @@ const (
 	addTimes = `) AS took WHERE TRUE GROUP BY tenant, hour, upstream, rung
 	ON CONFLICT (tenant, hour, upstream, rung) DO UPDATE SET firsts = use_time.firsts + excluded.firsts, wholes = use_time.wholes + excluded.wholes`
 
-	turnsOfHour = `t.tenant IN (SELECT tenant FROM hop WHERE tenant IS NOT NULL) AND t.id >= $1 AND t.id < $2
+	turnsOfHour = ` AND t.id >= $1 AND t.id < $2
 	AND t.started_at >= $3 AND t.started_at < $4 AND t.state <> 'running'`
 	turnsToKeep = `t.tenant = $1 AND t.session = $2 AND t.started_at >= $3 AND t.state <> 'running'`
 )
@@ -65,7 +65,7 @@ func (w *writer) sumUp(ctx context.Context, c *mooring.SumUp) error {
 		return err
 	}
 	args := []any{firstTurn(from.Add(-idSlack)), firstTurn(to.Add(idSlack)), micros(from), micros(to)}
-	if err = w.addSums(ctx, turnTenants, turnsOfHour, args...); err != nil {
+	if err = w.addSums(ctx, turnTenants, w.dialect.Among+turnsOfHour, args...); err != nil {
 		return err
 	}
 	c.Done = false

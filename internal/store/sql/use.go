@@ -66,7 +66,7 @@ func (s *Store) useText(ctx context.Context, q *mooring.UseQuery) (useText, erro
 		t.hourWhere, t.turnWhere = t.hourWhere+own, t.turnWhere+own
 	} else {
 		t.head = turnTenants
-		t.turnWhere += ` AND t.tenant IN (SELECT tenant FROM hop WHERE tenant IS NOT NULL)`
+		t.turnWhere += " AND " + s.dialect.Among
 	}
 	if q.Upstream != "" {
 		one := " AND t.upstream = " + t.bind(text(q.Upstream))

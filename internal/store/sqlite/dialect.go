@@ -17,6 +17,7 @@ func dialect(path string) sqlstore.Dialect {
 		Begin:       "BEGIN IMMEDIATE",
 		Probe:       "SELECT TRUE", // the begin has taken the write lock
 		Match:       `(title LIKE $2 ESCAPE '\' OR instr(client_key, $3) > 0)`,
+		Among:       `t.tenant IN (SELECT tenant FROM hop WHERE tenant IS NOT NULL)`,
 		Search:      searching(),
 		Alone:       true,
 		Uncancelled: true, // the busy timeout ends a wait; watching a context costs a goroutine for each statement

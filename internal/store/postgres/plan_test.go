@@ -3,6 +3,8 @@ package postgres_test
 import (
 	"database/sql"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,4 +135,63 @@ func columnsOf(t *testing.T, dsn, table string) (names []string) {
 		t.Fatal(err)
 	}
 	return names
+}
+
+// Where many have a word the newest of them come first, page by page, whether they are found among the newest documents or by the index of
+// words.
+func TestFoundBeyondTheNewestDocuments(t *testing.T) {
+	t.Parallel()
+	const messages, common = 2600, 7 // more than are looked through one by one
+	dsn, _ := database(t, "mooring_found")
+	store := open(t, dsn)
+	c := newSession("ses_1", "chat")
+	c.Messages = nil
+	for i := range messages {
+		c.Messages = append(c.Messages, mooring.Message{ID: mooring.MessageID(fmt.Sprintf("msg_%06d", i)), Content: []byte(`"x"`)})
+	}
+	if err := store.Apply(t.Context(), []mooring.Change{c}); err != nil || c.Err != nil {
+		t.Fatal(err, c.Err)
+	}
+	queue, err := store.Unindexed(t.Context(), math.MaxInt64, messages)
+	if err != nil || len(queue) != messages {
+		t.Fatalf("%d in the queue, %v", len(queue), err)
+	}
+	index := &mooring.Index{}
+	for i, u := range queue {
+		terms := "acmealight"
+		if i%common == 0 {
+			terms += " acmeaharbour"
+		}
+		index.Entries = append(index.Entries, mooring.IndexEntry{Unindexed: u, Terms: terms})
+	}
+	if err := store.Apply(t.Context(), []mooring.Change{index}); err != nil || index.Err != nil {
+		t.Fatal(err, index.Err)
+	}
+	for _, row := range []struct {
+		word string
+		step int
+	}{{"acmealight", 1}, {"acmeaharbour", common}} {
+		var got []mooring.MessageID
+		for below := int64(math.MaxInt64); ; {
+			page, err := store.Found(t.Context(), "acme", []mooring.SearchTerm{{Text: row.word}}, below, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range page {
+				got = append(got, f.Message.ID)
+				below = f.Place
+			}
+			if len(page) < 50 {
+				break
+			}
+		}
+		var want []mooring.MessageID
+		for i := 0; i < messages; i += row.step {
+			want = append(want, mooring.MessageID(fmt.Sprintf("msg_%06d", i)))
+		}
+		slices.Reverse(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %d messages, want %d, the newest first", row.word, len(got), len(want))
+		}
+	}
 }

@@ -18,6 +18,9 @@ func searching() sqlstore.SearchDialect {
 			SELECT tenant, session, id, array_to_tsvector(string_to_array($3::text, ' ')) FROM message WHERE tenant = $1 AND id = $2
 			FOR KEY SHARE ON CONFLICT DO NOTHING`,
 		Forget: []string{`DELETE FROM search_doc WHERE tenant = $1 AND session = $2`},
+		Near: `WITH near AS MATERIALIZED (SELECT tenant, id, session, message, words FROM search_doc WHERE tenant = $1 AND id < $3 ORDER BY id DESC LIMIT 2000)
+			SELECT ` + sqlstore.FoundColumns + ` FROM near AS d JOIN message AS m ON m.tenant = d.tenant AND m.id = d.message
+			JOIN session AS s ON s.tenant = d.tenant AND s.id = d.session WHERE d.words @@ $2::tsquery ORDER BY d.id DESC LIMIT $4`,
 		// The hits are gathered from the index first: with the limit in sight the planner would rather read all documents.
 		Found: `WITH hit AS MATERIALIZED (
 			SELECT tenant, id, session, message FROM search_doc WHERE tenant = $1 AND words @@ $2::tsquery),

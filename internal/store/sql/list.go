@@ -27,17 +27,16 @@ func (s *Store) list(ctx context.Context, tenant mooring.Tenant, f mooring.Sessi
 	if limit <= 0 {
 		limit = defaultLimit
 	}
-	where, args := s.narrow(tenant, f)
-	counted := fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM session WHERE %s LIMIT %d) AS counted`, where, totalMax+1)
-	narrowed := args
+	n := s.narrow(tenant, f)
+	counted := fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM session WHERE %s LIMIT %d) AS counted`, n.each(), totalMax+1)
+	forCount := n.args
 	first := f.After == (mooring.SessionCursor{})
 	if !first {
-		where += fmt.Sprintf(` AND (updated_at, id) < ($%d, $%d)`, len(args)+1, len(args)+2)
-		args = append(args, micros(f.After.UpdatedAt), f.After.ID)
+		n.after = fmt.Sprintf(` AND (updated_at, id) < ($%d, $%d)`, len(n.args)+1, len(n.args)+2)
+		n.args = append(n.args, micros(f.After.UpdatedAt), f.After.ID)
 	}
-	args = append(args, limit+1)
-	query := fmt.Sprintf(`SELECT %s FROM session WHERE %s ORDER BY updated_at DESC, id DESC LIMIT $%d`, sessionColumns, where, len(args))
-	list, err := s.readSessions(ctx, query, args...)
+	n.args = append(n.args, limit+1)
+	list, err := s.readNewest(ctx, &n, limit)
 	if err != nil {
 		return page, err
 	}
@@ -49,12 +48,48 @@ func (s *Store) list(ctx context.Context, tenant mooring.Tenant, f mooring.Sessi
 		page.Total = len(list) // a filter that few pass has been held against all of them by now: once is enough
 		return page, nil
 	}
-	_, err = s.first(ctx, func(row scanner) error { return row.Scan(&page.Total) }, counted, narrowed...)
+	_, err = s.first(ctx, func(row scanner) error { return row.Scan(&page.Total) }, counted, forCount...)
 	return page, err
 }
 
-// narrow gives the condition of a filter. Its text depends on which fields are set, never on their values.
-func (s *Store) narrow(tenant mooring.Tenant, f mooring.SessionFilter) (string, []any) {
+// nearSessions is how many of the newest sessions are looked through one by one for a text.
+const nearSessions = 20_000
+
+// readNewest reads the newest sessions of a filter. Few have a text in their names: they are looked for among the newest sessions in the order
+// of their activity, and among all in the order in which they are stored, which is many times quicker where there are many.
+func (s *Store) readNewest(ctx context.Context, n *narrowed, limit int) ([]mooring.Session, error) {
+	newest := fmt.Sprintf(` ORDER BY updated_at DESC, id DESC LIMIT $%d`, len(n.args))
+	if !n.named {
+		return s.readSessions(ctx, `SELECT `+sessionColumns+` FROM session WHERE `+n.inOrder()+newest, n.args...)
+	}
+	near := fmt.Sprintf(`SELECT %s FROM (SELECT * FROM session WHERE tenant = $1 AND %s%s ORDER BY updated_at DESC, id DESC LIMIT %d) AS session WHERE %s`,
+		sessionColumns, n.side, n.after, nearSessions, n.each())
+	list, err := s.readSessions(ctx, near+newest, n.args...)
+	if err != nil || len(list) > limit {
+		return list, err
+	}
+	return s.readSessions(ctx, `WITH hit AS MATERIALIZED (SELECT `+sessionColumns+` FROM session WHERE `+n.each()+n.after+`) SELECT `+sessionColumns+` FROM hit`+newest, n.args...)
+}
+
+// narrowed is the condition of a filter. Its text depends on which fields are set, never on their values.
+type narrowed struct {
+	conditions string
+	side       string // the one that the index on activity has
+	after      string // the one of a page behind the first
+	named      bool   // it asks for a text in the names
+	args       []any
+}
+
+// inOrder is the condition for reading in the order of activity, each the one for reading in any other.
+func (n *narrowed) inOrder() string { return n.conditions + " AND " + n.side + n.after }
+func (n *narrowed) each() string {
+	if !n.named {
+		return n.conditions + " AND " + n.side
+	}
+	return n.conditions + " AND (" + n.side + ") IS TRUE"
+}
+
+func (s *Store) narrow(tenant mooring.Tenant, f mooring.SessionFilter) narrowed {
 	args := []any{raw(tenant)}
 	conditions := []string{`tenant = $1`}
 	if f.Query != "" {
@@ -88,7 +123,6 @@ func (s *Store) narrow(tenant mooring.Tenant, f mooring.SessionFilter) (string, 
 		side = fmt.Sprintf(`(%s) IS TRUE AND id IN (SELECT c.id FROM session AS c WHERE c.tenant = $1 AND c.parent = $%d AND c.parent <> '')`,
 			side, len(args))
 	}
-	conditions = append(conditions, side)
 	switch f.Kind {
 	case mooring.KindMain:
 		conditions = append(conditions, `relation <> 'subagent'`)
@@ -96,7 +130,7 @@ func (s *Store) narrow(tenant mooring.Tenant, f mooring.SessionFilter) (string, 
 		conditions = append(conditions, `relation = 'subagent'`)
 	case mooring.KindSide, mooring.KindCompaction:
 	}
-	return strings.Join(conditions, " AND "), args
+	return narrowed{conditions: strings.Join(conditions, " AND "), side: side, named: f.Query != "", args: args}
 }
 
 // likePattern matches a text anywhere, with what LIKE would read as a wildcard taken as it is.

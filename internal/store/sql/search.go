@@ -13,6 +13,7 @@ type SearchDialect struct {
 	Doc    string                            // makes a document of the message $1 (tenant), $2 (message) where it is still there and has none; empty where Words does
 	Words  string                            // puts the words $3 of the message $1, $2 into the index
 	Forget []string                          // take the session $1 (tenant), $2 (session) out of the index; its messages are gone already
+	Near   string                            // as Found, among the newest documents alone, where Found gathers all that have the terms; empty where it does not
 	Found  string                            // reads foundColumns of the tenant $1 for the query $2 below the place $3, at most $4, newest first
 	Query  func([]mooring.SearchTerm) string // the query: documents with all terms
 	Merge  string                            // rewrites up to $1 pages of the index without what was deleted; empty where the database does it itself
@@ -154,12 +155,21 @@ func scanFound(row scanner, tenant mooring.Tenant, more ...any) (mooring.Found, 
 // letters and digits of ASCII.
 func (s *Store) Found(ctx context.Context, tenant mooring.Tenant, terms []mooring.SearchTerm, below int64, limit int) ([]mooring.Found, error) {
 	var list []mooring.Found
-	err := s.each(ctx, func(row scanner) error {
-		f, err := scanFound(row, tenant)
-		list = append(list, f)
-		return err
-	}, s.dialect.Search.Found, raw(tenant), s.dialect.Search.Query(terms), below, limit)
-	return list, s.dialect.failed(err, "search")
+	for _, query := range []string{s.dialect.Search.Near, s.dialect.Search.Found} {
+		if query == "" {
+			continue
+		}
+		list = nil
+		err := s.each(ctx, func(row scanner) error {
+			f, err := scanFound(row, tenant)
+			list = append(list, f)
+			return err
+		}, query, raw(tenant), s.dialect.Search.Query(terms), below, limit)
+		if err != nil || len(list) == limit {
+			return list, s.dialect.failed(err, "search")
+		}
+	}
+	return list, nil
 }
 
 // Ids are ULIDs: they sort by the time of their making.

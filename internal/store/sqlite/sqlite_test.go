@@ -157,3 +157,84 @@ func TestUnusableFileIsUnavailable(t *testing.T) {
 		t.Errorf("Open in a folder that is not there: %v, want store_unavailable", err)
 	}
 }
+
+// A text is looked for among the newest sessions first, and then among all, over all pages.
+func TestNamesBeyondTheNewestSessions(t *testing.T) {
+	t.Parallel()
+	const sessions = 20_100 // more than are looked through in the order of their activity
+	path := filepath.Join(t.TempDir(), "mooring.db")
+	store := open(t, sqlite.Options{Path: path, BlobKey: []byte("key")})
+	begin := newSession("a text")
+	begin.Session.Title = "plain"
+	if err := store.Apply(t.Context(), []mooring.Change{begin}); err != nil || begin.Err != nil {
+		t.Fatal(err, begin.Err)
+	}
+	_ = store.Close()
+	copySessions(t, path, sessions)
+	store = open(t, sqlite.Options{Path: path, BlobKey: []byte("key")})
+	for name, want := range map[string]int{"rare-3-": 1, "rare": 7, "common": sessions / 100, "nowhere": 0} {
+		got, total := 0, 0
+		for f := (mooring.SessionFilter{Query: name, Limit: 3}); ; {
+			page, err := store.Sessions(t.Context(), begin.Session.Tenant, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.After == (mooring.SessionCursor{}) {
+				total = page.Total
+			}
+			for _, s := range page.Sessions {
+				if at := (mooring.SessionCursor{UpdatedAt: s.UpdatedAt, ID: s.ID}); got > 0 && !s.UpdatedAt.Before(f.After.UpdatedAt) {
+					t.Fatalf("%s: %v behind %v", name, at, f.After)
+				}
+				f.After = mooring.SessionCursor{UpdatedAt: s.UpdatedAt, ID: s.ID}
+				got++
+			}
+			if !page.More {
+				break
+			}
+		}
+		if got != want || total != want {
+			t.Errorf("%s: %d sessions and a total of %d, want %d", name, got, total, want)
+		}
+	}
+}
+
+// copySessions fills a store up with copies of its session: the oldest seven have a rare word in their titles, every hundredth a common one.
+func copySessions(t *testing.T, path string, n int) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var names, values []string
+	rows, err := db.QueryContext(t.Context(), `SELECT name FROM pragma_table_info('session')`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		value := "o." + name
+		switch name {
+		case "id", "root":
+			value = "o.id || c"
+		case "updated_at":
+			value = "o.updated_at + c"
+		case "title":
+			value = "CASE WHEN c <= 7 THEN 'rare-' || c || '-' WHEN c % 100 = 0 THEN 'common' ELSE 'plain' END"
+		}
+		names, values = append(names, name), append(values, value)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), `WITH RECURSIVE n (c) AS (SELECT 1 UNION ALL SELECT c + 1 FROM n WHERE c < $1) INSERT INTO session (`+strings.Join(names, ", ")+`) SELECT `+
+		strings.Join(values, ", ")+` FROM n CROSS JOIN session AS o`, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+}

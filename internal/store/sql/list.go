@@ -80,8 +80,10 @@ type narrowed struct {
 	args       []any
 }
 
-// inOrder is the condition for reading in the order of activity, each the one for reading in any other.
+// inOrder is the condition for reading in the order of activity.
 func (n *narrowed) inOrder() string { return n.conditions + " AND " + n.side + n.after }
+
+// each is the condition for reading in any order; where all are held against a text it keeps the planner off the index on activity.
 func (n *narrowed) each() string {
 	if !n.named {
 		return n.conditions + " AND " + n.side

@@ -215,7 +215,7 @@ func copySessions(t *testing.T, path string, n int) {
 	defer rows.Close()
 	for rows.Next() {
 		var name string
-		if err := rows.Scan(&name); err != nil {
+		if err = rows.Scan(&name); err != nil {
 			t.Fatal(err)
 		}
 		value := "o." + name
@@ -229,7 +229,7 @@ func copySessions(t *testing.T, path string, n int) {
 		}
 		names, values = append(names, name), append(values, value)
 	}
-	if err := rows.Err(); err != nil {
+	if err = rows.Err(); err != nil {
 		t.Fatal(err)
 	}
 	_, err = db.ExecContext(t.Context(), `WITH RECURSIVE n (c) AS (SELECT 1 UNION ALL SELECT c + 1 FROM n WHERE c < $1) INSERT INTO session (`+strings.Join(names, ", ")+`) SELECT `+

@@ -25,8 +25,12 @@ func Address(src Source) (listen, from string, err error) {
 		}
 		return standIn, true
 	}
-	if _, err := decode(text, env, &cfg); err != nil {
+	lines, err := decode(text, env, &cfg)
+	if err != nil {
 		return "", "", fmt.Errorf("find the server's address in %s: %w", filepath.Base(path), err)
+	}
+	if lines["listen"] == 0 {
+		return cfg.Listen, "the default: " + filepath.Base(path) + " has no listen", nil
 	}
 	return cfg.Listen, "listen in " + filepath.Base(path), nil
 }

@@ -11,7 +11,7 @@ func TestAddress(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ rule, text, want, from string }{
 		{"as the file says", "listen: 10.0.0.1:80\n", "10.0.0.1:80", "listen in mooring.yaml"},
-		{"the default where the file says nothing", "store: sqlite:x.db\n", "127.0.0.1:4747", "listen in mooring.yaml"},
+		{"the default where the file says nothing", "store: sqlite:x.db\n", "127.0.0.1:4747", "the default: mooring.yaml has no listen"},
 		{"with its variables", "listen: ${HARBOUR}:1\n", "quay:1", "listen in mooring.yaml"},
 		{"the server's other variables need not be set", "listen: :1\nupstreams: [{name: a, url: \"${GONE}\", key: \"${GONE}\"}]\n", ":1", "listen in mooring.yaml"},
 		{"a file that would be refused is read all the same", "listen: 0.0.0.0:80\n", "0.0.0.0:80", "listen in mooring.yaml"},

@@ -44,7 +44,7 @@ type Edge struct {
 
 // Identity is where the edge learns who somebody is.
 type Identity struct {
-	// Kind of source.
+	// Kind of source: a header that a sign-in proxy sets, an ID token that it sends along, or the edge's own sign-in at a provider.
 	Source string `jsonschema:"required,enum=x-forwarded-user,enum=bearer-id-token,enum=oidc" yaml:"source"`
 
 	// Networks whose word about the user is taken.
@@ -77,13 +77,13 @@ type OIDC struct {
 	// Scopes asked for besides `openid`.
 	Scopes []string `yaml:"scopes,omitempty"`
 
-	// Address that the issuer sends the browser back to, as registered there.
+	// Address that the issuer sends the browser back to, as registered there; `/oauth2/callback` of `host`, by TLS, where left out.
 	RedirectURI string `yaml:"redirect_uri,omitempty"`
 
-	// How long a sign-in lasts without use.
+	// How long a sign-in lasts without use; 8h where left out.
 	Idle time.Duration `yaml:"idle,omitempty"`
 
-	// How long a sign-in lasts at all.
+	// How long a sign-in lasts at all; 24h where left out.
 	MaxAge time.Duration `yaml:"max_age,omitempty"`
 }
 

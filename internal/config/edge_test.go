@@ -80,3 +80,31 @@ func TestEdgeRefused(t *testing.T) {
 		parsed(t, edgeFile("", ""))
 	})
 }
+
+func TestEdgeRedirectURI(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ rule, host, uri, words string }{
+		{"as it has to be", "chat.example.org", "https://chat.example.org/oauth2/callback", ""},
+		{"a host that lacks the port", "localhost", "http://localhost:4748/oauth2/callback", "leads to localhost:4748 and edge.host is localhost"},
+		{"another path", "chat.example.org", "https://chat.example.org/callback", "has to be https://chat.example.org/oauth2/callback"},
+		{"no address", "chat.example.org", "/oauth2/callback", "has to be https://chat.example.org/oauth2/callback"},
+		{"without TLS", "chat.example.org", "http://chat.example.org/oauth2/callback", "has to begin with https://"},
+	} {
+		t.Run(row.rule, func(t *testing.T) {
+			t.Parallel()
+			text := strings.Replace(edgeFile("identity", "{source: oidc, client_id: c, issuer: 'https://id.example.org'}"), "chat.example.org", row.host, 1) +
+				"  oidc: {redirect_uri: '" + row.uri + "'}\n"
+			_, err := config.Parse("f", []byte(text), config.Source{})
+			if row.words == "" {
+				if err != nil {
+					t.Errorf("Parse: %v", err)
+				}
+				return
+			}
+			var named *config.Error
+			if !errors.As(err, &named) || named.Key != "edge.oidc.redirect_uri" || !strings.Contains(named.Msg, row.words) {
+				t.Errorf("Parse: %v, want %q", err, row.words)
+			}
+		})
+	}
+}

@@ -252,6 +252,8 @@ func (e *Edge) checkLogin() error {
 	}
 	u, err := url.Parse(o.RedirectURI)
 	switch {
+	case err == nil && u.Host != "" && u.Host != e.Host:
+		return wrong("edge.oidc.redirect_uri", "leads to %s and edge.host is %s: write the host, and its port where it has one, alike in both", u.Host, e.Host)
 	case err != nil || u.Host != e.Host || u.Path != "/oauth2/callback" || u.RawQuery != "" || u.Fragment != "":
 		return wrong("edge.oidc.redirect_uri", "has to be https://%s/oauth2/callback", e.Host)
 	case u.Scheme == "https", u.Scheme == "http" && loopbackHost(u.Hostname()):

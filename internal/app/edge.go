@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"reflect"
 	"strings"
@@ -48,8 +46,7 @@ func (a *App) edgeOptions(cfg *config.Config) edge.Options {
 	}
 	switch c.Identity.Source {
 	case config.SourceBearer:
-		p := openid.New(openid.Options{Issuer: c.Identity.Issuer, ClientID: c.Identity.Audience, Now: time.Now})
-		o.Verify = bearer{p}
+		o.Verify = openid.New(openid.Options{Issuer: c.Identity.Issuer, ClientID: c.Identity.Audience, Now: time.Now})
 	case config.SourceOIDC:
 		back := c.OIDC.RedirectURI
 		if back == "" {
@@ -78,18 +75,6 @@ func witnessBeside(store string) string {
 		return ""
 	}
 	return strings.TrimSuffix(store, ".db") + ".slots"
-}
-
-// bearer says in the edge's words what a provider found of a token.
-type bearer struct{ *openid.Provider }
-
-// Verify gives the subject of a good token.
-func (b bearer) Verify(ctx context.Context, token string) (string, error) {
-	subject, err := b.Provider.Verify(ctx, token)
-	if errors.Is(err, openid.ErrUnknown) {
-		return "", fmt.Errorf("%w: %w", edge.ErrUnknown, err)
-	}
-	return subject, err
 }
 
 func slotsOf(c *config.Edge) []edge.Slot {

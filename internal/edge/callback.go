@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"errors"
+	"fmt"
 	"mime"
 	"net/http"
 	"net/url"
@@ -12,24 +13,40 @@ import (
 	"mooring/internal/openid"
 )
 
-func failedLogin() *refusal {
-	return badRequest("The sign-in did not come about; begin it again.")
+// failedLogin is for a sign-in that came to nothing; the cause, where there is one to tell, is for the log.
+func failedLogin(cause error) *refusal {
+	r := badRequest("The sign-in did not come about; begin it again. Where that does not help, ask whoever runs this server.")
+	r.cause = cause
+	return r
+}
+
+var errSubject = errors.New("the identity provider's name (`sub`) for somebody is over 255 bytes, or holds more than letters, digits and . _ : -")
+
+// noByProvider is the error that a provider sent a browser back with; what is no word of the protocols' own is not repeated (RFC 6749,
+// section 4.1.2.1; OpenID Connect Core 1.0, section 3.1.2.6).
+func noByProvider(word string) error {
+	switch word {
+	case "invalid_request", "unauthorized_client", "access_denied", "unsupported_response_type", "invalid_scope", "server_error", "temporarily_unavailable",
+		"interaction_required", "login_required", "account_selection_required", "consent_required":
+		return fmt.Errorf("the identity provider ended the sign-in: %s", word)
+	}
+	return errors.New("the identity provider ended the sign-in")
 }
 
 // callback takes a browser back from the provider. Whatever comes of it, the login that was begun is used up.
 func (l *login) callback(w http.ResponseWriter, r *http.Request, cookies *brought) error {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return failedLogin()
+		return failedLogin(nil)
 	}
 	for _, name := range []string{"state", "code", "error", "iss", "session_state"} {
 		if len(q[name]) > 1 {
-			return failedLogin()
+			return failedLogin(nil)
 		}
 	}
 	state := q.Get("state")
 	if len(state) < 8 {
-		return failedLogin()
+		return failedLogin(nil)
 	}
 	name := beginName(state)
 	b, ok := l.opened(name, cookies.others[name])
@@ -41,10 +58,16 @@ func (l *login) callback(w http.ResponseWriter, r *http.Request, cookies *brough
 			redirect(w, "/") // a page that was gone back to; its person is signed in
 			return nil
 		}
-		return failedLogin()
+		return failedLogin(nil)
 	}
-	if iss := q.Get("iss"); iss != "" && iss != l.o.Issuer || q.Has("error") || q.Get("code") == "" {
-		return failedLogin()
+	iss := q.Get("iss")
+	switch {
+	case iss != "" && iss != l.o.Issuer:
+		return failedLogin(errors.New("the sign-in came back from another issuer"))
+	case q.Has("error"):
+		return failedLogin(noByProvider(q.Get("error")))
+	case q.Get("code") == "":
+		return failedLogin(nil)
 	}
 	return l.finish(w, r, cookies, &b, q.Get("code"))
 }
@@ -54,22 +77,24 @@ func (l *login) finish(w http.ResponseWriter, r *http.Request, cookies *brought,
 	spent := &mooring.Spent{Mark: l.seal.digest("state", b.State), Until: b.At.Add(beginTime)}
 	if err := l.e.opts.Commit(ctx, &mooring.LoginChange{Sweep: now, Spend: spent}); err != nil {
 		if mooring.CodeOf(err) == mooring.CodeSpent {
-			return failedLogin()
+			return failedLogin(nil)
 		}
 		return storeDown(err)
 	}
 	g, err := l.o.Provider.Exchange(ctx, code, b.Nonce, b.Verifier)
 	switch {
 	case errors.Is(err, openid.ErrUnknown):
-		return unproven(errors.Join(ErrUnknown, err))
+		return unasked(err)
+	case errors.Is(err, openid.ErrClient):
+		return &refusal{status: http.StatusBadGateway, code: mooring.CodeUpstreamError, words: "Signing in does not work here at the moment; ask whoever runs this server.", cause: err}
 	case err != nil:
-		refused := failedLogin()
-		refused.cause = err
-		return refused
+		return failedLogin(err)
 	}
 	subject, ok := subjectOf(g.Subject)
 	if !ok {
-		return nobody()
+		refused := nobody()
+		refused.words, refused.cause = "The name that you signed in under cannot be used here; ask whoever runs this server.", errSubject
+		return refused
 	}
 	g.Subject = subject
 	return l.open(w, r, cookies, &g, b)
@@ -204,7 +229,7 @@ func (l *login) backchannel(w http.ResponseWriter, r *http.Request) error {
 	said, err := l.o.Provider.Logout(r.Context(), r.PostForm.Get("logout_token"))
 	switch {
 	case errors.Is(err, openid.ErrUnknown):
-		return unproven(errors.Join(ErrUnknown, err))
+		return unasked(err)
 	case err != nil:
 		refused := badRequest("That is no logout token.")
 		refused.cause = err

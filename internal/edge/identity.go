@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mooring"
+	"mooring/internal/openid"
 )
 
 func base32Of(b []byte) string {
@@ -96,13 +97,10 @@ func (f *forwardedUser) identify(_ context.Context, r *http.Request, _ *brought)
 	return person{key: tenantKey(f.salt, f.issuer, subject)}, nil
 }
 
-// Verifier tells whether an ID token is good. An error that wraps ErrUnknown means that nobody can tell now.
+// Verifier tells whether an ID token is good. An error that wraps openid.ErrUnknown means that nobody can tell now.
 type Verifier interface {
 	Verify(ctx context.Context, token string) (subject string, err error)
 }
-
-// ErrUnknown says that the provider could not be asked.
-var ErrUnknown = errors.New("the identity provider cannot be reached")
 
 // bearerToken believes an ID token that the proxy in front sends along.
 type bearerToken struct {
@@ -136,8 +134,8 @@ func (b *bearerToken) identify(ctx context.Context, r *http.Request, _ *brought)
 }
 
 func unproven(err error) error {
-	if errors.Is(err, ErrUnknown) {
-		return &refusal{status: http.StatusServiceUnavailable, code: mooring.CodeUpstreamUnavailable, words: "Nobody can be signed in at the moment; try again.", wait: soon, cause: err}
+	if errors.Is(err, openid.ErrUnknown) {
+		return unasked(err)
 	}
 	return nobody()
 }

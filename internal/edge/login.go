@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -239,7 +238,7 @@ func (l *login) start(w http.ResponseWriter, r *http.Request, cookies *brought) 
 	b := begun{State: token(), Nonce: token(), Verifier: oauth2.GenerateVerifier(), Return: back, At: l.now()}
 	to, err := l.o.Provider.AuthURL(r.Context(), b.State, b.Nonce, b.Verifier)
 	if err != nil {
-		return unproven(errors.Join(ErrUnknown, err))
+		return unasked(err)
 	}
 	name := beginName(b.State)
 	sealed, err := l.seal.seal(name, b)

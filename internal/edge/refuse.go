@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -19,6 +20,7 @@ type refusal struct {
 	wait   time.Duration // Retry-After; 0 for none
 	cause  error         // for the log alone
 	clear  bool          // the two cookies end
+	home   string        // where its page leads; "" for the first page of this address
 }
 
 // Error gives code and cause, for the log.
@@ -78,6 +80,11 @@ func slotSlow(cause error) *refusal {
 	return &refusal{status: http.StatusGatewayTimeout, code: mooring.CodeUpstreamTimeout, words: "Your workspace did not answer in time.", cause: cause}
 }
 
+// unasked is for a provider that gives no answer that counts.
+func unasked(cause error) *refusal {
+	return &refusal{status: http.StatusServiceUnavailable, code: mooring.CodeUpstreamUnavailable, words: "Nobody can be signed in at the moment; try again.", wait: soon, cause: cause}
+}
+
 // write answers with the refusal: on routes of the web UI's API in Mooring's envelope, elsewhere as a page.
 func (r *refusal) write(w http.ResponseWriter, path string) {
 	h := w.Header()
@@ -102,15 +109,15 @@ func (r *refusal) write(w http.ResponseWriter, path string) {
 		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
-		body = errorPage(r.status, r.words)
+		body = errorPage(r.status, r.words, cmp.Or(r.home, "/"))
 	}
 	w.WriteHeader(r.status)
 	_, _ = w.Write(body) //nolint:gosec // words of the program's own; a client that is gone cannot be told
 }
 
-// errorPage is a page whose every word is the program's own.
-func errorPage(status int, words string) []byte {
-	link := `<p><a href="/">Back to the chat</a></p>`
+// errorPage is a page whose every word is the program's own, or the configured host's name.
+func errorPage(status int, words, home string) []byte {
+	link := `<p><a href="` + home + `">Back to the chat</a></p>`
 	if status == http.StatusUnauthorized {
 		link = `<p><a href="/oauth2/start?rd=%2F">Sign in</a></p>`
 	}

@@ -131,7 +131,7 @@ func (l *login) unasked(is *mooring.Login, err error) error {
 	if l.now().Before(is.Proven.Add(renewGrace)) {
 		return nil
 	}
-	return unproven(errors.Join(ErrUnknown, err))
+	return unasked(err)
 }
 
 func (l *login) store(ctx context.Context, is *mooring.Login, k kept) error {

@@ -104,7 +104,7 @@ func (e *Edge) admit(r *http.Request, v *visit) error {
 		return notAllowed()
 	}
 	if !e.named(r) {
-		return &refusal{status: http.StatusMisdirectedRequest, code: mooring.CodeHostForbidden, words: "This server does not go by that name."}
+		return &refusal{status: http.StatusMisdirectedRequest, code: mooring.CodeHostForbidden, words: "This server does not go by that name.", home: e.home()}
 	}
 	path, query, err := canonical(r)
 	if err != nil {
@@ -112,6 +112,14 @@ func (e *Edge) admit(r *http.Request, v *visit) error {
 	}
 	v.path, v.query, v.class = path, query, classOf(path)
 	return framed(r)
+}
+
+// home is the address that people know the edge by. What a proxy in front speaks is known only where the edge signs people in itself.
+func (e *Edge) home() string {
+	if e.login != nil {
+		return e.set.Origin + "/"
+	}
+	return "//" + e.set.Host + "/"
 }
 
 // framed refuses what could be read as more, or as something else, than one request.

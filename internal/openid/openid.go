@@ -19,10 +19,12 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// ErrUnknown says that the provider could not be asked; ErrRefused that it, or its token, says no.
+// ErrUnknown says that the provider could not be asked; ErrRefused that it, or its token, says no; ErrClient, which is refused too, that it
+// does not take this client, whoever signs in.
 var (
-	ErrUnknown = errors.New("the identity provider cannot be reached")
+	ErrUnknown = errors.New("the identity provider cannot be asked")
 	ErrRefused = errors.New("the identity provider says no")
+	ErrClient  = fmt.Errorf("%w to this client: look at client_id and client_secret, here and there", ErrRefused)
 )
 
 const (
@@ -144,6 +146,15 @@ func (w *watched) VerifySignature(ctx context.Context, jwt string) (payload []by
 	return payload, w.err
 }
 
+// misnamed says that what was reached calls itself otherwise than the configuration does.
+func misnamed(err error) error {
+	other, ok := errors.AsType[*oidc.IssuerMismatchError](err)
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("it was reached, and calls itself %q, not %q; write it as it does, to the letter", other.Discovered, other.Provided)
+}
+
 // Find looks for the provider, where that has not been done for a while; an error wraps ErrUnknown.
 func (p *Provider) Find(ctx context.Context) error {
 	_, err := p.current(ctx)
@@ -164,7 +175,7 @@ func (p *Provider) current(ctx context.Context) (*found, error) {
 	provider, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.o.Issuer)
 	if err != nil {
 		p.failed = now
-		return p.known(err)
+		return p.known(misnamed(err))
 	}
 	var more struct {
 		Keys    string   `json:"jwks_uri"`
@@ -302,8 +313,12 @@ func said(err error) error {
 	}
 	switch no.Response.StatusCode {
 	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
-		if no.ErrorCode != "" && no.ErrorCode != "temporarily_unavailable" && no.ErrorCode != "server_error" {
-			return fmt.Errorf("%w: %s", ErrRefused, no.ErrorCode) // its description may repeat what was sent
+		switch no.ErrorCode { // its description may repeat what was sent
+		case "", "temporarily_unavailable", "server_error":
+		case "invalid_client", "unauthorized_client":
+			return fmt.Errorf("%w: %s", ErrClient, no.ErrorCode)
+		default:
+			return fmt.Errorf("%w: %s", ErrRefused, no.ErrorCode)
 		}
 	}
 	return fmt.Errorf("%w: status %d", ErrUnknown, no.Response.StatusCode)

@@ -75,6 +75,21 @@ func TestIDTokens(t *testing.T) {
 	}
 }
 
+// Whoever runs the client has to hear that it is the client, and not who signs in, that is not taken.
+func TestClientThatIsNotTaken(t *testing.T) {
+	t.Parallel()
+	_, i, c := provider(t)
+	p := openid.New(openid.Options{Issuer: i.URL, ClientID: issuertest.ClientID, Secret: issuertest.Secret + "\n", Now: c.now})
+	_, err := p.Exchange(t.Context(), "code", "n", "v")
+	if !errors.Is(err, openid.ErrClient) || !errors.Is(err, openid.ErrRefused) || strings.Contains(err.Error(), issuertest.Secret) {
+		t.Errorf("Exchange: %v, want that this client is refused", err)
+	}
+	p = openid.New(openid.Options{Issuer: i.URL, ClientID: issuertest.ClientID, Secret: issuertest.Secret, Now: c.now})
+	if _, err = p.Exchange(t.Context(), "code", "n", "v"); errors.Is(err, openid.ErrClient) || !errors.Is(err, openid.ErrRefused) {
+		t.Errorf("Exchange of a code that is none: %v, want that the code is refused", err)
+	}
+}
+
 func TestKeysRotate(t *testing.T) {
 	t.Parallel()
 	p, i, c := provider(t)
@@ -283,8 +298,12 @@ func TestDiscovery(t *testing.T) {
 		i.Answer("/.well-known/openid-configuration", func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = fmt.Fprintf(w, `{"issuer":"%s/","jwks_uri":"%s/keys","authorization_endpoint":"%s/a","token_endpoint":"%s/t"}`, i.URL, i.URL, i.URL, i.URL)
 		})
-		if _, err := p.AuthURL(t.Context(), "s", "n", "v"); !errors.Is(err, openid.ErrUnknown) {
-			t.Errorf("AuthURL: %v", err)
+		_, err := p.AuthURL(t.Context(), "s", "n", "v")
+		if !errors.Is(err, openid.ErrUnknown) {
+			t.Fatalf("AuthURL: %v", err)
+		}
+		if said := err.Error(); !strings.Contains(said, fmt.Sprintf("it was reached, and calls itself %q, not %q", i.URL+"/", i.URL)) {
+			t.Errorf("AuthURL: %s, want what it calls itself", said)
 		}
 	})
 	t.Run("one that was away is found later", func(t *testing.T) {

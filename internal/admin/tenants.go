@@ -74,6 +74,9 @@ func listTenants(r *http.Request, t Tenants) (any, error) {
 		return nil, err
 	}
 	one, err := t.Find(r.Context(), string(key))
+	if mooring.CodeOf(err) == mooring.CodeNotFound {
+		err = mooring.Errorf(mooring.CodeNotFound, "Nobody with that subject has a slot; a subject is the id (`sub`) that the identity provider has for a person.")
+	}
 	return list{[]Place{one}}, err
 }
 

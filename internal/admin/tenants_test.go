@@ -28,7 +28,7 @@ func (r *rooms) Places(context.Context) ([]admin.Place, error) {
 }
 
 func (r *rooms) Find(_ context.Context, who string) (admin.Place, error) {
-	if who == "nobody" {
+	if who == "nobody" || who == "key-of-stranger" {
 		return admin.Place{}, mooring.Errorf(mooring.CodeNotFound, "No slot.")
 	}
 	return r.note("find", who)
@@ -63,6 +63,7 @@ func TestTenants(t *testing.T) {
 		{"one", "root", "GET /api/tenants/a", "", 200, "find a", place},
 		{"none", "root", "GET /api/tenants/nobody", "", 404, "", "not_found"},
 		{"a person's", "root", "GET /api/tenants?subject=ann", "", 200, "find key-of-ann", `{"tenants":[` + place + `]}`},
+		{"a person's without a slot", "root", "GET /api/tenants?subject=stranger", "", 404, "", "not_found"},
 		{"moving", "root", "POST /api/tenants/a/move", `{"to":"b"}`, 200, "move a b ", place},
 		{"moved", "root", "POST /api/tenants/a/move", `{"to":"b","copied":true}`, 200, "move a b copied", place},
 		{"nowhere", "root", "POST /api/tenants/a/move", `{}`, 400, "", "invalid_request"},
@@ -85,6 +86,13 @@ func TestTenants(t *testing.T) {
 			}
 		})
 	}
+	t.Run("who has no slot is not called a slot that is none", func(t *testing.T) {
+		t.Parallel()
+		w := sendTenants(t, func() admin.Tenants { return &rooms{} }, "root", "GET /api/tenants?subject=stranger", "")
+		if got := w.Body.String(); !strings.Contains(got, "Nobody with that subject has a slot") || !strings.Contains(got, "`sub`") {
+			t.Errorf("%s", got)
+		}
+	})
 	t.Run("without an edge there is nothing", func(t *testing.T) {
 		t.Parallel()
 		if w := sendTenants(t, func() admin.Tenants { return nil }, "root", "GET /api/tenants", ""); w.Code != http.StatusNotFound {

@@ -31,6 +31,7 @@ type CheckDeps struct {
 type StoreFindings struct {
 	Stray   int                                // rows that belong to no tenant
 	Drained map[mooring.UpstreamName]time.Time // upstreams that take no new sessions, and since when
+	Claims  []mooring.Claim                    // who has which slot of the tenant edge, where one is configured
 }
 
 // Check says on one line each what is fine and what is not; it gives false where something is not.
@@ -47,10 +48,13 @@ func Check(ctx context.Context, cfg config.Config, deps CheckDeps, out io.Writer
 	}
 	c.models()
 	c.edge(ctx)
-	if c.fine {
-		c.ok("everything checked is fine")
-	} else {
+	switch {
+	case !c.fine:
 		_, _ = fmt.Fprintln(out, "not ok: see the lines that begin with FAIL")
+	case c.warned:
+		c.ok("everything checked works; see the lines that begin with WARN")
+	default:
+		c.ok("everything checked is fine")
 	}
 	return c.fine
 }
@@ -61,13 +65,21 @@ type checker struct {
 	client *http.Client
 	out    io.Writer
 	fine   bool
+	warned bool
 
 	drained map[mooring.UpstreamName]time.Time // as the store says
+	claims  []mooring.Claim                    // as well
 	lists   lists                              // as the upstreams answer
 }
 
 func (c *checker) ok(format string, args ...any)   { c.line("ok  ", format, args...) }
 func (c *checker) note(format string, args ...any) { c.line("note", format, args...) }
+
+// warn is for what works as configured, and hardly can be meant so.
+func (c *checker) warn(format string, args ...any) {
+	c.warned = true
+	c.line("WARN", format, args...)
+}
 
 func (c *checker) fail(format string, args ...any) {
 	c.fine = false
@@ -87,7 +99,11 @@ func (c *checker) configuration() {
 	}
 	listed := price.Published()
 	c.ok("prices: %d models as of %s (%s), %d configured", listed.Models, listed.Date, listed.Name, len(c.cfg.Prices))
-	if c.cfg.Open() {
+	switch {
+	case c.cfg.Open() && c.cfg.Edge != nil:
+		c.warn("keys: none, so whoever reaches %s is an operator and can take the edge's slots from people; "+
+			"make a key: `mooring keys create --name NAME --role operator --write`", c.cfg.Listen)
+	case c.cfg.Open():
 		c.note("keys: none, whoever reaches %s may use it", c.cfg.Listen)
 	}
 }
@@ -98,7 +114,7 @@ func (c *checker) store(ctx context.Context) {
 		return
 	}
 	found, err := c.deps.Store(ctx, c.cfg)
-	c.drained = found.Drained
+	c.drained, c.claims = found.Drained, found.Claims
 	switch {
 	case err != nil:
 		c.fail("store %s: %v", c.cfg.Store, err)

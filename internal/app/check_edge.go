@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mooring/internal/config"
+	"mooring/internal/edge"
 	"mooring/internal/openid"
 )
 
@@ -14,6 +15,10 @@ func (c *checker) edge(ctx context.Context) {
 	e := c.cfg.Edge
 	if e == nil {
 		return
+	}
+	if n := edge.UnderOtherSalt(c.claims, edge.KeyIDOf([]byte(e.Salt.Reveal()))); n > 0 {
+		c.warn("edge: slots claimed under another `salt`: %d; their tenants cannot come back to them, and nobody else gets them; "+
+			"use that salt again, or free them with `mooring tenants release`", n)
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()

@@ -30,8 +30,21 @@ func (a *App) openEdge(ctx context.Context, cfg *config.Config) error {
 		return &config.Error{Key: "edge", Msg: err.Error()}
 	}
 	a.opts.Log.LogAttrs(ctx, slog.LevelInfo, "the edge listens", slog.String("address", addr.String()))
+	a.warnOfEdge(ctx, cfg, e)
 	a.edge = e
 	return nil
+}
+
+// warnOfEdge says what would be somebody's trouble later.
+func (a *App) warnOfEdge(ctx context.Context, cfg *config.Config, e *edge.Edge) {
+	if cfg.Open() {
+		a.opts.Log.LogAttrs(ctx, slog.LevelWarn, "no client keys are configured: whoever reaches the main listener is an operator and can take the edge's slots from people",
+			slog.String("config_key", "keys"), slog.String("address", a.addr))
+	}
+	if n := e.OtherSalt(); n > 0 {
+		a.opts.Log.LogAttrs(ctx, slog.LevelWarn, "slots were claimed under another salt: their tenants cannot come back to them, and nobody else gets them",
+			slog.String("config_key", "edge.salt"), slog.Int("slots", n))
+	}
 }
 
 func (a *App) edgeOptions(cfg *config.Config) edge.Options {
@@ -154,7 +167,7 @@ func (p places) Release(ctx context.Context, who string, wiped bool) (admin.Plac
 
 func shown(p *edge.Place) admin.Place {
 	return admin.Place{
-		Slot: p.Slot, State: p.State, Tenant: string(p.Key), KeyID: p.KeyID, Epoch: p.Epoch, ClaimedAt: known(p.ClaimedAt), SeenAt: known(p.SeenAt), Note: p.Note,
+		Slot: p.Slot, State: p.State, Tenant: string(p.Key), KeyID: p.KeyID, Epoch: p.Epoch, ClaimedAt: known(p.ClaimedAt), SeenAt: known(p.SeenAt), Note: p.Remark(),
 		Configured: p.Configured, URL: p.URL, Open: p.Open, Health: p.Health,
 	}
 }

@@ -136,6 +136,13 @@ func CheckStore(ctx context.Context, cfg config.Config) (found StoreFindings, er
 	if found.Drained, err = store.Drained(ctx); err != nil {
 		return found, err
 	}
+	if cfg.Edge != nil {
+		var book mooring.SlotBook
+		if book, err = store.Slots(ctx); err != nil {
+			return found, err
+		}
+		found.Claims = book.Claims
+	}
 	found.Stray, err = store.Stray(ctx)
 	return found, err
 }

@@ -279,6 +279,25 @@ func (b *book) rows() []mooring.Claim {
 	return slices.Clone(b.all)
 }
 
+// otherSalt counts the claims that were made under another salt than this one.
+func (b *book) otherSalt() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return UnderOtherSalt(b.all, b.keyID)
+}
+
+// UnderOtherSalt counts the claims that were made under another salt than the one of that name: their tenants have other keys now, so they
+// do not come back to their slots, and nobody else gets these.
+func UnderOtherSalt(claims []mooring.Claim, keyID string) int {
+	n := 0
+	for _, c := range claims {
+		if c.Key != "" && c.KeyID != keyID {
+			n++
+		}
+	}
+	return n
+}
+
 // current gives the claims and the number of logouts as they are known.
 func (b *book) current() (claims map[mooring.TenantKey]mooring.Claim, logouts int64) {
 	b.mu.Lock()
@@ -294,8 +313,8 @@ func tenantKey(salt []byte, issuer, subject string) mooring.TenantKey {
 	return mooring.TenantKey("t1-" + strings.ToLower(base32Of(h.Sum(nil)[:20])))
 }
 
-// keyIDOf names a salt without saying anything of it.
-func keyIDOf(salt []byte) string {
+// KeyIDOf names a salt without saying anything of it: claims hold it as their KeyID.
+func KeyIDOf(salt []byte) string {
 	h := hmac.New(sha256.New, salt)
 	writeSized(h, "which salt this is")
 	return hex.EncodeToString(h.Sum(nil)[:4])

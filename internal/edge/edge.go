@@ -104,7 +104,7 @@ func New(o Options) (*Edge, error) {
 	e := &Edge{
 		set: o.Settings, opts: o, log: o.Log, script: continuityScript(), big: make(chan struct{}, snapshotsAtOnce), base: base, end: end,
 		bind_: derive(o.Salt, "the binding of browsers to slots"),
-		book:  &book{store: o.Store, commit: o.Commit, keyID: keyIDOf(o.Salt), now: o.Now, log: o.Log, witness: o.Witness},
+		book:  &book{store: o.Store, commit: o.Commit, keyID: KeyIDOf(o.Salt), now: o.Now, log: o.Log, witness: o.Witness},
 	}
 	switch {
 	case o.Login != nil:
@@ -181,6 +181,9 @@ func (e *Edge) Listen(ctx context.Context, addr string) (net.Addr, error) {
 	e.listener = ln
 	return ln.Addr(), nil
 }
+
+// OtherSalt gives how many slots are held by claims that were made under another salt; it counts once Listen has returned.
+func (e *Edge) OtherSalt() int { return e.book.otherSalt() }
 
 // Start accepts requests.
 func (e *Edge) Start() {

@@ -20,6 +20,21 @@ type Place struct {
 	URL        string // "" where it is not configured
 	Open       int    // requests that it is answering for this process
 	Health     string // "up", or why not; "" where it is not configured
+	OtherSalt  bool   // claimed under another salt than the one of now
+}
+
+const noteReleased = "released"
+
+// Remark is what an operator is told of the slot: its note, for as long as that tells something, and what stands in its tenant's way.
+func (p *Place) Remark() string {
+	var said []string
+	if p.Note != "" && (p.Note != noteReleased || p.State == mooring.SlotQuarantined) {
+		said = append(said, p.Note)
+	}
+	if p.OtherSalt {
+		said = append(said, "claimed under another salt: its tenant cannot come back")
+	}
+	return strings.Join(said, "; ")
 }
 
 const healthTime = 2 * time.Second
@@ -31,7 +46,7 @@ func (e *Edge) Places(ctx context.Context) ([]Place, error) {
 	}
 	rows := map[mooring.SlotName]*Place{}
 	for _, c := range e.book.rows() {
-		rows[c.Slot] = &Place{Claim: c}
+		rows[c.Slot] = &Place{Claim: c, OtherSalt: UnderOtherSalt([]mooring.Claim{c}, e.book.keyID) > 0}
 	}
 	e.mu.RLock()
 	slots := e.slots
@@ -82,7 +97,7 @@ func (e *Edge) health(ctx context.Context, s *slot, key mooring.TenantKey) strin
 func (e *Edge) KeyOf(subject string) (mooring.TenantKey, error) {
 	plain, ok := subjectOf(subject)
 	if !ok {
-		return "", mooring.Errorf(mooring.CodeInvalidRequest, "No identity source can name anybody so.")
+		return "", mooring.Errorf(mooring.CodeInvalidRequest, "That can be nobody's subject: it is the id (`sub`) that the identity provider has for a person, not an address or a name.")
 	}
 	return tenantKey(e.set.Salt, e.set.Issuer, plain), nil
 }
@@ -151,7 +166,7 @@ func (e *Edge) Release(ctx context.Context, who string, wiped bool) (Place, erro
 	case !wiped && is.State == mooring.SlotQuarantined:
 		return is, nil
 	case !wiped:
-		now.State, now.Note = mooring.SlotQuarantined, "released"
+		now.State, now.Note = mooring.SlotQuarantined, noteReleased
 	case is.State != mooring.SlotQuarantined:
 		return Place{}, mooring.Errorf(mooring.CodeInvalidRequest, "The slot %s is in use; release it without --wiped first, and wipe it then.", is.Slot)
 	default:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"mooring"
 	"mooring/internal/apiclient"
@@ -14,7 +15,7 @@ import (
 type tenantsCommands struct {
 	List    tenantsList    `cmd:"" help:"List the tenant edge's slots and whose they are."`
 	Show    tenantsShow    `cmd:"" help:"Show a slot, or the one of a tenant."`
-	Move    tenantsMove    `cmd:"" help:"Move a tenant to another slot, in two steps with the copy of its state between them."`
+	Move    tenantsMove    `cmd:"" help:"Move a tenant to another slot, in two steps with the copy of its state between them; then release the old slot."`
 	Release tenantsRelease `cmd:"" help:"Take a slot from its tenant; with --wiped, make it free for anybody."`
 }
 
@@ -40,7 +41,7 @@ func (c *tenantsList) Run(p program, cli *commands) error {
 type tenantsShow struct {
 	remote
 	Who     string `arg:"" completion:"none"                        help:"Slot, or tenant key as in the header that slots are sent."              optional:""`
-	Subject string `help:"The tenant that the identity source names so." placeholder:"SUBJECT"`
+	Subject string `help:"The tenant that the identity source names so: its id (sub) there, not an address." placeholder:"SUBJECT"`
 }
 
 var errWho = errors.New("name a slot or a tenant key, or a person with --subject")
@@ -92,23 +93,33 @@ type tenantsMove struct {
 // Run moves a tenant.
 func (c *tenantsMove) Run(p program, cli *commands) error {
 	place, err := order(p, cli, &c.remote, apiclient.TenantPath(c.Who, "move"), map[string]any{"to": c.To, "copied": c.Copied})
-	if err == nil && place.State == mooring.SlotDraining {
-		p.note(fmt.Sprintf("%s serves nobody now: stop it, copy its whole state directory, signing keys included, to %s, start that, then run this again with --copied", place.Slot, c.To))
+	if err != nil {
+		return err
 	}
-	return err
+	old, moved := strings.CutPrefix(place.Note, "moved from ")
+	switch {
+	case place.State == mooring.SlotDraining:
+		p.note(fmt.Sprintf("%s serves nobody now: stop its web UI, copy that one's whole state directory, signing keys included, to %s, start the web UI there, then run this again with --copied",
+			place.Slot, c.To))
+	case c.Copied && moved:
+		old, _, _ = strings.Cut(old, ";")
+		p.note(fmt.Sprintf("%s serves its tenant now. %s still holds the tenant's data and serves nobody: empty its web UI's state directory, then run `mooring tenants release %s --wiped` to give it to others",
+			place.Slot, old, old))
+	}
+	return nil
 }
 
 type tenantsRelease struct {
 	remote
 	Who   string `arg:"" completion:"none"                                                      help:"Slot, or tenant key."`
-	Wiped bool   `help:"Its state directory is empty: the slot is free for anybody from now on."`
+	Wiped bool   `help:"The state directory of its web UI is empty: the slot is free for anybody from now on."`
 }
 
 // Run releases a slot.
 func (c *tenantsRelease) Run(p program, cli *commands) error {
 	place, err := order(p, cli, &c.remote, apiclient.TenantPath(c.Who, "release"), map[string]any{"wiped": c.Wiped})
 	if err == nil && place.State == mooring.SlotQuarantined {
-		p.note(fmt.Sprintf("%s serves nobody now and keeps its data; its tenant gets it back by returning. Empty its state directory and run this with --wiped to give it to others", place.Slot))
+		p.note(fmt.Sprintf("%s serves nobody now and keeps its data; its tenant gets it back by returning. Stop its web UI, empty the state directory of that and run this with --wiped to give the slot to others", place.Slot))
 	}
 	return err
 }

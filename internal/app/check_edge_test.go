@@ -99,6 +99,7 @@ func TestEdgeWarnings(t *testing.T) {
 		{"with keys and no claims", edgeKey, false, []string{"ok   everything checked is fine"}, []string{"WARN", "level=WARN", "note keys"}},
 		{"without keys", "", false, []string{noKeys, noKeysLog, "ok   everything checked works; see the lines that begin with WARN"}, []string{otherSalt, saltLog, "is fine"}},
 		{"with claims under another salt", edgeKey, true, []string{otherSalt, saltLog, "slots=1"}, []string{noKeys, noKeysLog, "is fine"}},
+		{"with both, as the API says too", "", true, []string{noKeys, otherSalt, `"note":"claimed under another salt: its tenant cannot come back"`}, []string{"is fine"}},
 	} {
 		t.Run(row.rule, func(t *testing.T) {
 			t.Parallel()
@@ -112,7 +113,7 @@ func TestEdgeWarnings(t *testing.T) {
 			if fine := app.Check(t.Context(), p.load(), app.CheckDeps{Client: &http.Client{}, Store: app.CheckStore}, &out); !fine {
 				t.Errorf("Check gives no: warnings are none of its failures\n%s", out.String())
 			}
-			said := fmt.Sprint(out.String(), p.log.String())
+			said := fmt.Sprint(out.String(), p.log.String(), string(p.call("GET", "/api/tenants", "").body))
 			for _, want := range row.want {
 				if !strings.Contains(said, want) {
 					t.Errorf("%q is missing in\n%s", want, said)

@@ -112,8 +112,10 @@ oauth2-proxy: $(GOBIN)/oauth2-proxy ## the identity proxy of test/edge, pinned; 
 $(GOBIN)/oauth2-proxy:
 	GOBIN=$(GOBIN) go install github.com/oauth2-proxy/oauth2-proxy/v7@$(OAUTH2_PROXY_VERSION)
 
+# Not `go run`, which fails whenever it is interrupted.
 try-edge: build ## the tenant edge on this machine, with a provider and two web UIs: says what to open and what to type
-	go run ./test/edge/try
+	go build -o .cache/try-edge ./test/edge/try
+	.cache/try-edge
 
 e2e: build browser ## the pages in a real browser
 	scripts/setup-test.sh

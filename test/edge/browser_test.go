@@ -71,8 +71,10 @@ func behindProxy(t *testing.T, file string) string {
 	host := localhost(front)
 	h := open(t, "http://"+host)
 	binary.Serve(t, h.EdgeBehindProxy(listen, host))
-	startProxy(t, file, front, listen, "--oidc-issuer-url="+h.Provider.Issuer, "--client-id="+house.ClientID, "--client-secret="+house.ClientSecret,
-		"--redirect-url=http://"+host+"/oauth2/callback")
+	startProxy(t, file, front, house.ClientSecret, map[string]string{
+		"http-address": front, "upstream": "http://" + listen + "/", "oidc-issuer-url": h.Provider.Issuer, "client-id": house.ClientID,
+		"redirect-url": "http://" + host + "/oauth2/callback", "backend-logout-url": h.Provider.Issuer + "end_session?id_token_hint={id_token}",
+	})
 	return control(t, h, "http://"+host)
 }
 

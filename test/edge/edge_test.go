@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -127,18 +128,54 @@ edge:
   salt: 0123456789abcdef0123456789abcdef
   slots: [{name: tenant-0, url: %q}, {name: tenant-1, url: %q}]
 `, behind, front, h.slots[0].url, h.slots[1].url))
-	startProxy(t, file, front, behind, "--oidc-issuer-url="+h.issuer.URL, "--client-id="+issuertest.ClientID, "--client-secret="+issuertest.Secret,
-		"--redirect-url="+h.url+"/oauth2/callback", "--oidc-enabled-signing-alg=ES256", "--pass-access-token")
+	startProxy(t, file, front, issuertest.Secret, map[string]string{
+		"http-address": front, "upstream": "http://" + behind + "/", "oidc-issuer-url": h.issuer.URL, "client-id": issuertest.ClientID,
+		"redirect-url": h.url + "/oauth2/callback", "backend-logout-url": "", "oidc-enabled-signing-alg": "ES256", "pass-access-token": "true",
+	})
 	return h
 }
 
-// startProxy starts an oauth2-proxy before an edge, as docs/edge.md has it but for TLS, and waits until it answers.
-func startProxy(t *testing.T, file, front, behind string, flags ...string) {
+// documented gives the flags of the oauth2-proxy in docs/edge.md: their names, and what they are set to.
+func documented(t *testing.T) map[string]string {
 	t.Helper()
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), file, append(flags, "--http-address="+front, "--upstream=http://"+behind, "--provider=oidc",
-		"--cookie-secret=0123456789abcdef0123456789abcdef", "--cookie-secure=false", "--email-domain=*", "--insecure-oidc-allow-unverified-email",
-		"--oidc-email-claim=sub", "--pass-user-headers", "--skip-provider-button", "--code-challenge-method=S256", "--scope=openid",
-		"--pass-host-header=true", "--trusted-proxy-ip=127.0.0.1/32")...)
+	doc, err := os.ReadFile("../../docs/edge.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(doc), "```sh\noauth2-proxy ")
+	command, _, ended := strings.Cut(rest, "```")
+	if !found || !ended {
+		t.Fatal("docs/edge.md has no oauth2-proxy")
+	}
+	flags := map[string]string{}
+	for word := range strings.FieldsSeq(strings.ReplaceAll(command, "\\\n", " ")) {
+		name, value, isSet := strings.Cut(word, "=")
+		name, isFlag := strings.CutPrefix(name, "--")
+		if !isSet || !isFlag {
+			t.Fatalf("docs/edge.md has an oauth2-proxy with %s, want --name=value", word)
+		}
+		flags[name] = strings.Trim(value, "'")
+	}
+	return flags
+}
+
+// startProxy starts an oauth2-proxy with the flags that docs/edge.md has, but for TLS and those that are given, and waits until it answers.
+func startProxy(t *testing.T, file, front, secret string, more map[string]string) {
+	t.Helper()
+	flags := documented(t)
+	maps.Copy(flags, more)
+	flags["cookie-secure"] = "false" // no TLS here
+	args := make([]string, 0, len(flags))
+	for name, value := range flags {
+		args = append(args, "--"+name+"="+value)
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), file, args...)
+	cmd.Dir = t.TempDir()
+	for name, content := range map[string]string{"client.secret": secret, "cookie.secret": "0123456789abcdef0123456789abcdef"} {
+		if err := os.WriteFile(filepath.Join(cmd.Dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Start(); err != nil {
@@ -218,7 +255,7 @@ func (p *person) login(t *testing.T, subject, target string) string {
 			t.Fatal(err)
 		}
 		if to.Path == "/authorize" {
-			if to, err = p.h.issuer.Login(to.String(), issuertest.Claims{"sub": subject}); err != nil {
+			if to, err = p.h.issuer.Login(to.String(), issuertest.Claims{"sub": subject, "email": subject + "@example.org", "email_verified": false}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -229,6 +266,32 @@ func (p *person) login(t *testing.T, subject, target string) string {
 	}
 	t.Fatalf("after the login of %s: %d %v", subject, res.StatusCode, res.Header)
 	return ""
+}
+
+// A page that was open before goes on asking while somebody is at the login page: its streams, and a picture of a folder that is no API.
+func TestTabsOfALoginThatHasGone(t *testing.T) {
+	t.Parallel()
+	alice := build(t).person(t)
+	res, _ := alice.get(t, "/session/abc")
+	provider, err := res.Location()
+	if err != nil || res.StatusCode != http.StatusFound {
+		t.Fatalf("without a login: %d, %v", res.StatusCode, err)
+	}
+	for target, want := range map[string]int{"/api/sessions/events": http.StatusUnauthorized, "/static/icon.png": http.StatusFound} {
+		if res, _ = alice.get(t, target, "Accept: */*"); res.StatusCode != want {
+			t.Errorf("%s without a login: %d, want %d", target, res.StatusCode, want)
+		}
+	}
+	back, err := alice.h.issuer.Login(provider.String(), issuertest.Claims{"sub": "alice"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, _ = alice.get(t, back.RequestURI()); res.StatusCode != http.StatusFound {
+		t.Fatalf("the end of the login: %d", res.StatusCode)
+	}
+	if res, _ = alice.get(t, res.Header.Get("Location")); res.StatusCode != http.StatusOK || res.Request.URL.Path != "/session/abc" {
+		t.Errorf("after the login: %d at %s", res.StatusCode, res.Request.URL)
+	}
 }
 
 var asPage = []string{"Accept: application/json", "Sec-Fetch-Mode: cors"}

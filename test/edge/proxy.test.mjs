@@ -4,21 +4,24 @@ import { banner, messages, sessions, stage } from './stage.mjs'
 
 const on = stage('EDGE_PROXY')
 
-on.test('behind a login proxy, who logs out and in again is at the same slot and session, and the next person is not', async ({ visitor, people, seen }) => {
+const leave = async (page) => {
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByLabel('Username').waitFor() // the proxy signs out and leads to the first page, which wants a login
+}
+
+on.test('behind a login proxy, who logs out and in again is at the same slot and session, and the next person is not', async ({ visitor, people, seen, ended }) => {
   const alice = await visitor(people[0])
   const { page } = alice
   const first = await alice.login()
   const session = await alice.talk('remember the plums')
-  const leave = async () => {
-    await page.getByRole('button', { name: 'Sign out' }).click()
-    await page.getByLabel('Username').waitFor() // the proxy signs out and leads to the first page, which wants a login
-  }
-  await leave()
+  const logouts = await ended()
+  await leave(page)
+  assert.equal(await ended(), logouts + 1, 'logouts that the provider has seen')
   assert.deepEqual(await alice.login(session), first)
   await messages(page).getByText('user: remember the plums').waitFor()
   await sessions(page).getByText('remember the plums').waitFor()
 
-  await leave()
+  await leave(page)
   const before = (await seen(first.slot)).length
   await page.goto(session)
   await alice.type(page, people[1])
@@ -40,4 +43,22 @@ on.test('behind a login proxy, a login that has gone is told in a bar, which lea
   assert.equal(new URL(page.url()).pathname, session)
   assert.deepEqual(await alice.at(), first)
   await messages(page).getByText('user: still here').waitFor()
+})
+
+on.test('behind a login proxy, a tab that is still open does not disturb the next login', async ({ visitor, people }) => {
+  const alice = await visitor(people[0])
+  const first = await alice.login()
+  const old = alice.page
+  await old.getByText('live', { exact: true }).waitFor()
+  const tab = await alice.context.newPage()
+  await tab.goto('/')
+  assert.deepEqual(await alice.at(tab), first)
+  await leave(tab)
+  await old.evaluate(async () => { // it comes back for its stream by itself, and now finds no login
+    const refused = new EventSource('/api/sessions/events')
+    await new Promise((resolve) => { refused.onerror = resolve })
+    refused.close()
+  })
+  await alice.type(tab)
+  assert.deepEqual(await alice.at(tab), first)
 })

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
@@ -16,6 +17,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -75,10 +77,6 @@ func (t *try) house(ctx context.Context) error {
 
 // all starts everything.
 func (t *try) all(ctx context.Context) (err error) {
-	binary, err := filepath.Abs(t.binary)
-	if err != nil {
-		return err
-	}
 	dir, err := os.MkdirTemp("", "mooring-try-")
 	if err != nil {
 		return err
@@ -93,21 +91,16 @@ func (t *try) all(ctx context.Context) (err error) {
 	if err = os.WriteFile(file, []byte(h.Edge(edgeAddr, edgeHost)), 0o600); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, binary, "serve", "--listen", "127.0.0.1:0", "--config", file) //nolint:gosec // the program that the user names
-	cmd.Dir, cmd.Stderr = dir, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt at the keyboard reaches it through this program alone
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = patience
-	if err = cmd.Start(); err != nil {
-		return fmt.Errorf("start %s: %w", t.binary, err)
+	server, ended, err := t.start(ctx, dir, file)
+	if err != nil {
+		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
 	if err = up(ctx, ended); err != nil {
 		return err
 	}
 	t.say("\nOpen %s/\n\n", origin)
 	t.people(h)
+	t.say("\nWhose slots they are:\n\n  %s tenants list --server %s\n  %[1]s tenants show --subject %[3]s --server %[2]s\n", t.binary, server, h.Provider.People[0].Subject)
 	t.say("\nIts configuration, while this runs: %s\nCtrl-C ends it all.\n", file)
 	if err = <-ended; ctx.Err() != nil {
 		return nil // it was told to
@@ -115,10 +108,34 @@ func (t *try) all(ctx context.Context) (err error) {
 	return fmt.Errorf("mooring has ended: %w", err)
 }
 
+// start starts mooring in that folder, and gives the address of its API and, when it has ended, why.
+func (t *try) start(ctx context.Context, dir, config string) (server string, ended <-chan error, err error) {
+	binary, err := filepath.Abs(t.binary)
+	if err != nil {
+		return "", nil, err
+	}
+	cmd := exec.CommandContext(ctx, binary, "serve", "--listen", "127.0.0.1:0", "--config", config) //nolint:gosec // the program that the user names
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt at the keyboard reaches it through this program alone
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = patience
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err = cmd.Start(); err != nil {
+		return "", nil, fmt.Errorf("start %s: %w", t.binary, err)
+	}
+	line, _ := bufio.NewReader(stdout).ReadString('\n') // nothing where it has ended, which is told below
+	out := make(chan error, 1)
+	go func() { out <- cmd.Wait() }()
+	return strings.TrimPrefix(strings.TrimSpace(line), "listening on "), out, nil
+}
+
 func (t *try) people(h *house.House) {
 	t.say("Two people:\n")
 	for _, p := range h.Provider.People {
-		t.say("  %-20s password %s\n", p.Name, p.Password)
+		t.say("  %-20s password %s, subject %s\n", p.Name, p.Password, p.Subject)
 	}
 }
 

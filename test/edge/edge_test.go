@@ -111,7 +111,8 @@ func proxy(t *testing.T) (file string, built bool) {
 	return file, !errors.Is(err, os.ErrNotExist)
 }
 
-func build(t *testing.T) *rig {
+// build starts all of it; more are flags of the proxy beside those that are documented.
+func build(t *testing.T, more map[string]string) *rig {
 	t.Helper()
 	file, built := proxy(t)
 	if !built {
@@ -128,10 +129,12 @@ edge:
   salt: 0123456789abcdef0123456789abcdef
   slots: [{name: tenant-0, url: %q}, {name: tenant-1, url: %q}]
 `, behind, front, h.slots[0].url, h.slots[1].url))
-	startProxy(t, file, front, issuertest.Secret, map[string]string{
+	flags := map[string]string{
 		"http-address": front, "upstream": "http://" + behind + "/", "oidc-issuer-url": h.issuer.URL, "client-id": issuertest.ClientID,
 		"redirect-url": h.url + "/oauth2/callback", "backend-logout-url": "", "oidc-enabled-signing-alg": "ES256", "pass-access-token": "true",
-	})
+	}
+	maps.Copy(flags, more)
+	startProxy(t, file, front, issuertest.Secret, flags)
 	return h
 }
 
@@ -271,7 +274,7 @@ func (p *person) login(t *testing.T, subject, target string) string {
 // A page that was open before goes on asking while somebody is at the login page: its streams, and a picture of a folder that is no API.
 func TestTabsOfALoginThatHasGone(t *testing.T) {
 	t.Parallel()
-	alice := build(t).person(t)
+	alice := build(t, nil).person(t)
 	res, _ := alice.get(t, "/session/abc")
 	provider, err := res.Location()
 	if err != nil || res.StatusCode != http.StatusFound {
@@ -294,11 +297,41 @@ func TestTabsOfALoginThatHasGone(t *testing.T) {
 	}
 }
 
+// Whoever the provider knows no more is asked for soon, by the proxy.
+func TestDismissedBehindOAuth2Proxy(t *testing.T) {
+	t.Parallel()
+	if often := documented(t)["cookie-refresh"]; often != "4m" {
+		t.Fatalf("docs/edge.md has the proxy ask the provider every %q, and says that it is 4m", often)
+	}
+	alice := build(t, map[string]string{"cookie-refresh": "1s"}).person(t)
+	alice.login(t, "alice", "/session/abc")
+	until := func(what string, done func() bool) {
+		for end := time.Now().Add(patience); !done(); time.Sleep(100 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal(what)
+			}
+		}
+	}
+	status := func() int {
+		res, _ := alice.get(t, "/api/session?session_id=abc", asPage...)
+		return res.StatusCode
+	}
+	asked := alice.h.issuer.Asked("/token")
+	until("the provider was not asked again", func() bool {
+		if got := status(); got != http.StatusOK {
+			t.Fatalf("a request of somebody who is logged in: %d", got)
+		}
+		return alice.h.issuer.Asked("/token") > asked
+	})
+	alice.h.issuer.Revoke()
+	until("who was dismissed is still let in", func() bool { return status() == http.StatusUnauthorized })
+}
+
 var asPage = []string{"Accept: application/json", "Sec-Fetch-Mode: cors"}
 
 func TestBehindOAuth2Proxy(t *testing.T) {
 	t.Parallel()
-	h := build(t)
+	h := build(t, nil)
 	alice, bob := h.person(t), h.person(t)
 	home := alice.login(t, "alice", "/session/abc")
 	t.Run("T-23 who logs in sees the session's page, with the script", func(t *testing.T) {

@@ -36,6 +36,7 @@ const (
 	storeWait  = 5 * time.Second
 	seenEvery  = time.Hour
 	wavePeriod = 5 * time.Minute
+	newFor     = time.Hour // since the claim; then a tenant is one who has been here before
 	// waveLeast tenants who have been here and as many strangers, all at once, are what the guard against a changed subject looks for.
 	waveLeast = 5
 )
@@ -170,8 +171,8 @@ func (b *book) find(key mooring.TenantKey) (mooring.Claim, bool, error) {
 		return mooring.Claim{}, false, storeDown(errors.New("the claims have not been confirmed for a while"))
 	}
 	c, ok := b.claims[key]
-	if ok {
-		b.wave.known(key, b.now())
+	if now := b.now(); ok && now.Sub(c.ClaimedAt) > newFor {
+		b.wave.known(key, now)
 	}
 	return c, ok, nil
 }
@@ -238,10 +239,17 @@ type wave struct {
 	told            bool
 }
 
+// turn begins a new count once the last one is old. A wave goes on until somebody comes who has been here before: else each count would give
+// the first few of it slots.
 func (w *wave) turn(now time.Time) {
-	if w.knowns == nil || now.Sub(w.since) > wavePeriod {
-		*w = wave{since: now, knowns: map[mooring.TenantKey]bool{}, unknown: map[mooring.TenantKey]bool{}}
+	if w.knowns != nil && now.Sub(w.since) <= wavePeriod {
+		return
 	}
+	next := wave{since: now, knowns: map[mooring.TenantKey]bool{}, unknown: map[mooring.TenantKey]bool{}}
+	if w.told && len(w.knowns) == 0 {
+		next.unknown, next.told = w.unknown, true
+	}
+	*w = next
 }
 
 func (w *wave) known(key mooring.TenantKey, now time.Time) {
@@ -257,7 +265,7 @@ func (b *book) strangers(ctx context.Context, key mooring.TenantKey) bool {
 	b.wave.turn(now)
 	b.wave.unknown[key] = true
 	for _, c := range b.claims {
-		if now.Sub(c.ClaimedAt) > time.Hour {
+		if now.Sub(c.ClaimedAt) > newFor {
 			old++
 		}
 	}

@@ -109,6 +109,49 @@ func TestSlotsAreForGood(t *testing.T) {
 	})
 }
 
+// R17: the provider has another name for everybody. Who asks is a stranger, and the slots of those who do not come are not to be filled up.
+func TestEverybodyLooksNew(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, 12)
+	ask := func(who string) string {
+		t.Helper()
+		slot, _ := slotOf(t, r, who)
+		return slot
+	}
+	for i := range 5 {
+		if ask(fmt.Sprintf("old%d", i)) == "" {
+			t.Fatal("no slot in the beginning")
+		}
+	}
+	r.pass(2 * time.Hour)
+	for i := range 4 {
+		if ask(fmt.Sprintf("new%d", i)) == "" {
+			t.Fatalf("new%d has no slot: they are few yet", i)
+		}
+	}
+	refused := func(who string) {
+		t.Helper()
+		slot, a := slotOf(t, r, who)
+		if a.refused(t, http.StatusServiceUnavailable, "slots_full"); slot != "" {
+			t.Errorf("%s has %s", who, slot)
+		}
+	}
+	refused("new4")
+	for range 4 {
+		r.pass(6 * time.Minute)
+		ask("new0") // has a slot, and is no sign that the old ones can come
+		refused("new4")
+		refused("new5")
+	}
+	if ask("old0") == "" {
+		t.Error("old0 has lost its slot")
+	}
+	r.pass(6 * time.Minute)
+	if ask("new4") == "" {
+		t.Error("new4 gets no slot though the old ones come")
+	}
+}
+
 func TestClaimsAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 8)

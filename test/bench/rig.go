@@ -24,6 +24,7 @@ type rig struct {
 	running  []*process
 	stage    *harness.Stage    // of the database; nil for SQLite
 	postgres *harness.Postgres // as above
+	dsn      string            // of Mooring's last database there
 }
 
 type process struct {
@@ -81,8 +82,9 @@ func (r *rig) store(ctx context.Context, dir string) (string, error) {
 	if r.postgres == nil {
 		return fmt.Sprintf("store: %q\n", "sqlite:"+filepath.Join(dir, "mooring.db")), nil
 	}
-	dsn, err := r.postgres.NewDatabase(ctx)
-	return fmt.Sprintf("store: %q\nsecret: %s\n", dsn, harness.Secret), err
+	var err error
+	r.dsn, err = r.postgres.NewDatabase(ctx)
+	return fmt.Sprintf("store: %q\nsecret: %s\n", r.dsn, harness.Secret), err
 }
 
 func (r *rig) program(name string) string { return filepath.Join(r.dir, name) }

@@ -34,7 +34,7 @@ func NewBus(dsn string) (*Bus, error) {
 	}
 	send := config.Copy()
 	send.RuntimeParams["synchronous_commit"] = "off" // there is nothing in them to be kept
-	return &Bus{listen: config, send: pool(*send, senders)}, nil
+	return &Bus{listen: config, send: pool(send, senders, nil)}, nil
 }
 
 const notify = `SELECT pg_notify($1, $2)`

@@ -24,7 +24,9 @@ func dialect(conns int) sqlstore.Dialect {
 		Probe: "SELECT NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off'",
 		Match: `(title ILIKE $2 ESCAPE '\' OR position($3 IN client_key) > 0)`,
 		// Its planner would go through the whole index for a join, and does not for a list.
-		Among:     `t.tenant = ANY (ARRAY(SELECT tenant FROM hop WHERE tenant IS NOT NULL))`,
+		Among: `t.tenant = ANY (ARRAY(SELECT tenant FROM hop WHERE tenant IS NOT NULL))`,
+		Newest: `LATERAL (SELECT kind, digest, session, message, sketch FROM chain WHERE tenant = $1 AND digest = k.digest AND kind = n.kind
+			ORDER BY message DESC LIMIT $2) AS c`,
 		LockNames: `SELECT pg_advisory_xact_lock(k) FROM unnest($1::bigint[]) WITH ORDINALITY AS names(k, n) ORDER BY n`,
 		Lock: `SELECT 1 FROM session WHERE (tenant, id) IN (SELECT * FROM unnest($1::bytea[], $2::text[]))
 			ORDER BY tenant, id FOR UPDATE`,

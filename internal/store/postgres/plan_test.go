@@ -195,3 +195,32 @@ func TestFoundBeyondTheNewestDocuments(t *testing.T) {
 		}
 	}
 }
+
+// What thousands have in common is read no further than what counts.
+func TestCommonDigestsCostTheirNewest(t *testing.T) {
+	t.Parallel()
+	const alike, asked = 5000, 10
+	dsn, run := database(t, "mooring_alike")
+	store := open(t, dsn)
+	run(fmt.Sprintf(`INSERT INTO chain (tenant, digest, kind, message, session) SELECT 'acme', 'same', 1, 'msg_' || lpad(n::text, 6, '0'), 'ses_' || n FROM generate_series(1, %d) AS n`, alike))
+	for range asked {
+		list, err := store.Chain(t.Context(), "acme", [][]byte{[]byte("same"), []byte("other")})
+		if err != nil || len(list) == 0 || list[0].Message != "msg_005000" {
+			t.Fatalf("%d entries, %v", len(list), err)
+		}
+	}
+	_ = store.Close() // what it has read is counted then
+	db, err := sql.Open("pgx", dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var read int
+	const counted = `SELECT idx_tup_read + (SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'chain') FROM pg_stat_user_indexes WHERE indexrelname = 'chain_pkey'`
+	if err := db.QueryRowContext(t.Context(), counted).Scan(&read); err != nil {
+		t.Fatal(err)
+	}
+	if read > 100*asked {
+		t.Errorf("%d entries were read for %d questions", read, asked)
+	}
+}

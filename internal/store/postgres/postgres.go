@@ -45,7 +45,7 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 	if o.Conns <= 0 {
 		o.Conns = defaultConns
 	}
-	write, read := pool(*config, 2), pool(*config, o.Conns)
+	write, read := pool(config, 2, byKeys()), pool(config, o.Conns, asTheyGrow())
 	if err := migrate.Postgres(ctx, write); err != nil {
 		_, cause := explain(err)
 		return nil, errors.Join(sqlstore.Unavailable(fmt.Errorf("prepare the database: %w", cause)), write.Close(), read.Close())
@@ -61,26 +61,39 @@ func configOf(dsn string) (*pgx.ConnConfig, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}
-	setDefaults(config.RuntimeParams)
+	// Commits that survive the server's crash, an end to waits that nobody listens to any more, and no machine code made for statements that
+	// take less time than that.
+	setDefaults(config.RuntimeParams, map[string]string{
+		"application_name":                    "mooring",
+		"synchronous_commit":                  "on",
+		"jit":                                 "off",
+		"lock_timeout":                        "5s",
+		"idle_in_transaction_session_timeout": "30s",
+	})
 	return config, nil
 }
 
-// setDefaults asks for commits that survive the server's crash, and for an end to waits that nobody listens to any more.
-func setDefaults(params map[string]string) {
-	for name, value := range map[string]string{
-		"application_name":                    "mooring",
-		"synchronous_commit":                  "on",
-		"lock_timeout":                        "5s",
-		"idle_in_transaction_session_timeout": "30s",
-	} {
+// A plan is kept for as long as its connection, and the ones of a young database are made for tables that are empty: without these it would go
+// through the whole of a table that has grown since, until the first statistics are there.
+
+// byKeys has the writer's plans go by keys: all that it writes is found by one.
+func byKeys() map[string]string { return map[string]string{"enable_seqscan": "off"} }
+
+// asTheyGrow has reads planned for the tables and the tenant as they are.
+func asTheyGrow() map[string]string { return map[string]string{"plan_cache_mode": "force_custom_plan"} }
+
+func setDefaults(params, defaults map[string]string) {
+	for name, value := range defaults {
 		if params[name] == "" && !strings.Contains(params["options"], name) {
 			params[name] = value
 		}
 	}
 }
 
-func pool(config pgx.ConnConfig, conns int) *sql.DB {
-	db := stdlib.OpenDB(config)
+func pool(config *pgx.ConnConfig, conns int, own map[string]string) *sql.DB {
+	config = config.Copy()
+	setDefaults(config.RuntimeParams, own)
+	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
 	db.SetConnMaxLifetime(lifetime)

@@ -16,6 +16,9 @@ type Dialect struct {
 	Match string // condition that a session's title or key holds a text: $2 is the LIKE pattern, $3 the text's bytes
 	// Among is the condition that t.tenant is one of those that turnTenants finds, by one look into the index for each.
 	Among string
+	// Newest is a join, behind one with a digest k and a kind n, with the newest $2 entries c of the tenant $1 in the table chain. It goes in the
+	// order of that table's key: a digest that thousands have costs no more than its newest entries.
+	Newest string
 	// LockNames locks the numbers of the array $1 in its order; empty as for Lock.
 	LockNames string
 	Lock      string // locks the sessions of the arrays $1 (tenants) and $2 (ids) in a fixed order; empty where one writer has the whole database

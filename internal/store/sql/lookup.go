@@ -42,12 +42,8 @@ const (
 	longestChain = 512
 )
 
-// chains goes in the order of the key of the table, so that a digest that thousands have costs no more than its newest.
 const chains = `WITH k (digest) AS (SELECT digest FROM chain WHERE FALSE%s), n (kind) AS (%s)
-	SELECT c.kind, c.digest, c.session, c.message, c.sketch FROM k CROSS JOIN n CROSS JOIN chain AS c
-	WHERE c.tenant = $1 AND c.digest = k.digest AND c.kind = n.kind AND c.message >= coalesce((SELECT m.message FROM chain AS m
-		WHERE m.tenant = $1 AND m.digest = k.digest AND m.kind = n.kind ORDER BY m.message DESC LIMIT 1 OFFSET $2), '')
-	ORDER BY c.message DESC LIMIT $3`
+	SELECT c.kind, c.digest, c.session, c.message, c.sketch FROM k CROSS JOIN n CROSS JOIN %s ORDER BY c.message DESC LIMIT $3`
 
 // chainKinds are all kinds, each a row.
 const chainKinds = `SELECT 0 UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6`
@@ -57,7 +53,7 @@ func (s *Store) Chain(ctx context.Context, tenant mooring.Tenant, digests [][]by
 	if len(digests) == 0 {
 		return nil, nil
 	}
-	args := []any{raw(tenant), mostAlike - 1, longestChain}
+	args := []any{raw(tenant), mostAlike, longestChain}
 	var asked strings.Builder
 	for i := range padded(len(digests)) {
 		var digest []byte // what fills up is null, which no row has
@@ -67,7 +63,7 @@ func (s *Store) Chain(ctx context.Context, tenant mooring.Tenant, digests [][]by
 		args = append(args, digest)
 		fmt.Fprintf(&asked, " UNION ALL SELECT $%d", len(args))
 	}
-	query := fmt.Sprintf(chains, asked.String(), chainKinds)
+	query := fmt.Sprintf(chains, asked.String(), chainKinds, s.dialect.Newest)
 	var list []mooring.ChainEntry
 	err := s.each(ctx, func(row scanner) error {
 		var e mooring.ChainEntry

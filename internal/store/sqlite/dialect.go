@@ -14,10 +14,12 @@ import (
 
 func dialect(path string) sqlstore.Dialect {
 	return sqlstore.Dialect{
-		Begin:       "BEGIN IMMEDIATE",
-		Probe:       "SELECT TRUE", // the begin has taken the write lock
-		Match:       `(title LIKE $2 ESCAPE '\' OR instr(client_key, $3) > 0)`,
-		Among:       `t.tenant IN (SELECT tenant FROM hop WHERE tenant IS NOT NULL)`,
+		Begin: "BEGIN IMMEDIATE",
+		Probe: "SELECT TRUE", // the begin has taken the write lock
+		Match: `(title LIKE $2 ESCAPE '\' OR instr(client_key, $3) > 0)`,
+		Among: `t.tenant IN (SELECT tenant FROM hop WHERE tenant IS NOT NULL)`,
+		Newest: `chain AS c ON c.tenant = $1 AND c.digest = k.digest AND c.kind = n.kind AND c.message >= coalesce((SELECT m.message FROM chain AS m
+			WHERE m.tenant = $1 AND m.digest = k.digest AND m.kind = n.kind ORDER BY m.message DESC LIMIT 1 OFFSET $2 - 1), '')`,
 		Search:      searching(),
 		Alone:       true,
 		Uncancelled: true, // the busy timeout ends a wait; watching a context costs a goroutine for each statement

@@ -99,11 +99,11 @@ func (c *tenantsMove) Run(p program, cli *commands) error {
 	old, moved := strings.CutPrefix(place.Note, "moved from ")
 	switch {
 	case place.State == mooring.SlotDraining:
-		p.note(fmt.Sprintf("%s serves nobody now: stop its web UI, copy that one's whole state directory, signing keys included, to %s, start the web UI there, then run this again with --copied",
+		p.note(fmt.Sprintf("%s serves nobody now: stop its web UI, copy all that web UI and its agent keep (the whole volume, signing keys included) to %s, start the web UI there, then run this again with --copied",
 			place.Slot, c.To))
 	case c.Copied && moved:
 		old, _, _ = strings.Cut(old, ";")
-		p.note(fmt.Sprintf("%s serves its tenant now. %s still holds the tenant's data and serves nobody: empty its web UI's state directory, then run `mooring tenants release %s --wiped` to give it to others",
+		p.note(fmt.Sprintf("%s serves its tenant now. %s still holds the tenant's data and serves nobody: remove its container and its volume and start it anew, then run `mooring tenants release %s --wiped` to give it to others",
 			place.Slot, old, old))
 	}
 	return nil
@@ -112,14 +112,14 @@ func (c *tenantsMove) Run(p program, cli *commands) error {
 type tenantsRelease struct {
 	remote
 	Who   string `arg:"" completion:"none"                                                      help:"Slot, or tenant key."`
-	Wiped bool   `help:"The state directory of its web UI is empty: the slot is free for anybody from now on."`
+	Wiped bool   `help:"Its container and its volume were made anew: the slot is free for anybody from now on."`
 }
 
 // Run releases a slot.
 func (c *tenantsRelease) Run(p program, cli *commands) error {
 	place, err := order(p, cli, &c.remote, apiclient.TenantPath(c.Who, "release"), map[string]any{"wiped": c.Wiped})
 	if err == nil && place.State == mooring.SlotQuarantined {
-		p.note(fmt.Sprintf("%s serves nobody now and keeps its data; its tenant gets it back by returning. Stop its web UI, empty the state directory of that and run this with --wiped to give the slot to others", place.Slot))
+		p.note(fmt.Sprintf("%s serves nobody now and keeps its data; its tenant gets it back by returning. Remove its web UI's container and volume, start it anew and run this with --wiped to give the slot to others", place.Slot))
 	}
 	return err
 }

@@ -30,7 +30,7 @@ func TestActsOnTenantsSayWhatIsNext(t *testing.T) {
 		{"tenants move old new", []string{"stop its web UI", "to new", "run this again with --copied"}},
 		{"tenants move t1-x new --copied", []string{"new serves its tenant now", "old still holds", "`mooring tenants release old --wiped`"}},
 		{"tenants move back back", nil},
-		{"tenants release old", []string{"Stop its web UI", "with --wiped"}},
+		{"tenants release old", []string{"container and volume", "with --wiped"}},
 		{"tenants release new --wiped", nil},
 	} {
 		got := h.run(t, "", strings.Fields(row.args)...)

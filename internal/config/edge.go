@@ -17,7 +17,7 @@ type Edge struct {
 	// The one trusted source of who somebody is.
 	Identity Identity `jsonschema:"required" yaml:"identity"`
 
-	// Secret that keys the tenants' digests; it must never change.
+	// Secret of at least 32 bytes that keys the tenants' digests; it must never change.
 	Salt mooring.Secret `jsonschema:"required" yaml:"salt"`
 
 	// The web UIs, one per tenant.
@@ -47,16 +47,16 @@ type Identity struct {
 	// Kind of source: a header that a sign-in proxy sets, an ID token that it sends along, or the edge's own sign-in at a provider.
 	Source string `jsonschema:"required,enum=x-forwarded-user,enum=bearer-id-token,enum=oidc" yaml:"source"`
 
-	// Networks whose word about the user is taken.
+	// Networks whose word about the user is taken; required for `x-forwarded-user`.
 	Trusted []string `yaml:"trusted,omitempty"`
 
-	// Issuer of the tokens.
+	// Issuer of the tokens; required for `bearer-id-token` and `oidc`. It is part of whose slot is whose.
 	Issuer string `yaml:"issuer,omitempty"`
 
-	// Audience that a token must name.
+	// Audience that a token must name; required for `bearer-id-token`.
 	Audience string `yaml:"audience,omitempty"`
 
-	// Name of this program at the issuer.
+	// Name of this program at the issuer; required for `oidc`.
 	ClientID string `yaml:"client_id,omitempty"`
 
 	// Secret of this program at the issuer.

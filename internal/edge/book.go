@@ -280,6 +280,19 @@ func (b *book) strangers(ctx context.Context, key mooring.TenantKey) bool {
 	return true
 }
 
+// sound is an error where the store cannot say whose the slots are.
+func (b *book) sound() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.lost {
+		return nil
+	}
+	return &mooring.Error{
+		Code: mooring.CodeStoreUnavailable, Err: errors.New("the store is older than what was seen of it"),
+		Safe: "The store is older than what was seen of it: whose the slots are is not known. See the documentation on restoring a backup.",
+	}
+}
+
 // rows gives every slot that anybody has had, in order.
 func (b *book) rows() []mooring.Claim {
 	b.mu.Lock()

@@ -318,6 +318,9 @@ func TestStoreThatHasLostItsClaims(t *testing.T) {
 				t.Errorf("%s was let to %s", who, slot)
 			}
 		}
+		if list, err := empty.edge.Places(t.Context()); mooring.CodeOf(err) != mooring.CodeStoreUnavailable {
+			t.Errorf("operators are told %+v, %v: that all slots are free", list, err)
+		}
 		if book, err := empty.store.Store.Slots(t.Context()); err != nil || len(book.Claims) > 0 {
 			t.Errorf("the store holds %+v, %v", book, err)
 		}

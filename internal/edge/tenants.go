@@ -44,6 +44,9 @@ func (e *Edge) Places(ctx context.Context) ([]Place, error) {
 	if err := e.book.look(ctx); err != nil {
 		return nil, err
 	}
+	if err := e.book.sound(); err != nil {
+		return nil, err
+	}
 	rows := map[mooring.SlotName]*Place{}
 	for _, c := range e.book.rows() {
 		rows[c.Slot] = &Place{Claim: c, OtherSalt: UnderOtherSalt([]mooring.Claim{c}, e.book.keyID) > 0}

@@ -27,7 +27,7 @@ export function acts(place: Place, all: Place[]): Act[] {
     case "claimed": {
       const move: Act = {
         label: "Move", order: "move", body: {}, targets: free,
-        means: "The slot serves nobody while you stop its web UI and copy its whole state directory, signing keys included. Then confirm the copy here.",
+        means: "The slot serves nobody while you stop its web UI and copy all that it and its agent keep, signing keys included. Then confirm the copy here.",
       };
       return free.length > 0 ? [move, release] : [release];
     }
@@ -42,7 +42,7 @@ export function acts(place: Place, all: Place[]): Act[] {
     case "quarantined": {
       const wiped: Act = {
         label: "Wiped", order: "release", body: { wiped: true },
-        means: "Its state directory is empty: the slot is free for anybody from now on. Its last tenant finds nothing here any more.",
+        means: "Its container and its volume were made anew: the slot is free for anybody from now on. Its last tenant finds nothing here any more.",
       };
       return place.tenant ? [back, wiped] : [wiped];
     }

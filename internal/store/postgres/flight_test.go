@@ -2,15 +2,10 @@ package postgres_test
 
 import (
 	"fmt"
-	"io"
 	"net"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"mooring"
 )
@@ -73,9 +68,9 @@ func TestRefusedChangesTakeFewFlights(t *testing.T) {
 
 // flights counts how often a client waits for its server.
 type flights struct {
-	mu    sync.Mutex
-	there bool // what was sent is not answered
-	n     int
+	mu   sync.Mutex
+	sent bool // and not answered yet
+	n    int
 }
 
 func (f *flights) so() int {
@@ -87,38 +82,10 @@ func (f *flights) so() int {
 // between gives the address of a server that hands everything on to the one of an address.
 func (f *flights) between(t *testing.T, dsn string) string {
 	t.Helper()
-	config, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	to := net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
-	if !strings.Contains(dsn, to) {
-		t.Skipf("the server's address is not in host:port form")
-	}
-	go func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", to)
-			if err != nil {
-				_ = client.Close()
-				return
-			}
-			go f.pass(server, client, true)
-			go f.pass(client, server, false)
-		}
-	}()
-	return strings.Replace(dsn, to, l.Addr().String(), 1)
+	return line(t, dsn, f.pass)
 }
 
-func (f *flights) pass(to io.WriteCloser, from io.Reader, there bool) {
+func (f *flights) pass(to, from net.Conn, side int) {
 	defer func() { _ = to.Close() }()
 	buf := make([]byte, 64<<10)
 	for {
@@ -127,10 +94,10 @@ func (f *flights) pass(to io.WriteCloser, from io.Reader, there bool) {
 			return
 		}
 		f.mu.Lock()
-		if there && !f.there {
+		if side == there && !f.sent {
 			f.n++
 		}
-		f.there = there
+		f.sent = side == there
 		f.mu.Unlock()
 		if _, err := to.Write(buf[:n]); err != nil {
 			return

@@ -4,13 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"net"
-	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"mooring"
 )
@@ -20,18 +16,18 @@ import (
 func TestConnectionLostWithinAFlight(t *testing.T) {
 	t.Parallel()
 	dsn, run := database(t, "mooring_torn")
-	line := &torn{}
-	line.after(0, whole)
-	line.after(1, whole)
-	store, direct := open(t, line.between(t, dsn)), open(t, dsn)
+	weak := &torn{}
+	weak.after(there, whole)
+	weak.after(back, whole)
+	store, direct := open(t, line(t, dsn, weak.pass)), open(t, dsn)
 	lost := 0
 	for n := range 100 {
 		id, side, bytes := fmt.Sprint("ses_", n), n%2, int64(1+n*n*7%30000)
 		begin, end := largeTurn(id)
-		line.after(side, bytes)
+		weak.after(side, bytes)
 		for tries := 0; ; tries++ {
 			err := store.Apply(t.Context(), []mooring.Change{begin, end})
-			line.after(side, whole)
+			weak.after(side, whole)
 			if err == nil {
 				break
 			}
@@ -62,46 +58,12 @@ func largeTurn(id string) (*mooring.Begin, *mooring.End) {
 	}
 }
 
-// torn is a line to a server that breaks after some bytes of a direction: 0 there, 1 back.
+// torn is a line to a server that breaks after some bytes of a direction.
 type torn struct{ left [2]atomic.Int64 }
 
 const whole = 1 << 50
 
 func (l *torn) after(side int, bytes int64) { l.left[side].Store(bytes) }
-
-// between gives the address of a server that hands everything on to the one of an address.
-func (l *torn) between(t *testing.T, dsn string) string {
-	t.Helper()
-	config, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	to := net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
-	if !strings.Contains(dsn, to) {
-		t.Skip("the server's address is not in host:port form")
-	}
-	go func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("tcp", to)
-			if err != nil {
-				_ = client.Close()
-				return
-			}
-			go l.pass(server, client, 0)
-			go l.pass(client, server, 1)
-		}
-	}()
-	return strings.Replace(dsn, to, listener.Addr().String(), 1)
-}
 
 func (l *torn) pass(to, from net.Conn, side int) {
 	defer func() { _, _ = to.Close(), from.Close() }()

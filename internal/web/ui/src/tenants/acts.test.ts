@@ -19,6 +19,8 @@ describe("acts", () => {
     const one = place("a", { state: "draining", tenant: "t1-x", note: "moving to b" });
     expect(acts(one, [one])[0]).toMatchObject({ label: "Copied", body: { to: "b", copied: true } });
     expect(labels(one)).toEqual(["Copied", "Let in"]);
+    const salted = { ...one, note: "moving to b; claimed under another salt: its tenant cannot come back" };
+    expect(acts(salted, [salted])[0]).toMatchObject({ label: "Copied", body: { to: "b", copied: true } });
   });
   it("lets nobody into a slot whose tenant has moved away", () => {
     expect(labels(place("a", { state: "quarantined" }))).toEqual(["Wiped"]);

@@ -11,7 +11,8 @@ export interface Act {
   targets?: string[];
 }
 
-const moving = /^moving to (.+)$/;
+/** The note goes on behind a semicolon where there is more to say of the slot. */
+const moving = /^moving to ([^;]+)/;
 
 export function acts(place: Place, all: Place[]): Act[] {
   const free = all.filter((other) => other.state === "free" && other.configured).map((other) => other.slot);

@@ -98,13 +98,8 @@ func compare(before, after sample, load []sample, o options) []string {
 	if o.idle >= kept {
 		more("database connections", before.connections, after.connections, 0)
 	}
-	over := 0
 	for _, s := range load {
-		if s.connections <= poolOf*s.replicas {
-			over = 0
-			continue
-		}
-		if over++; over > 1 { // one that is being replaced counts twice until the database has ended it
+		if s.connections > poolOf*s.replicas {
 			faults = append(faults, fmt.Sprintf("%d database connections after %s, at most %d are expected", s.connections, s.at.Round(time.Second), poolOf*s.replicas))
 			break
 		}
